@@ -1,0 +1,34 @@
+# make demo: the main job, in seconds.  make test: lint, types, layers, tests.  make stress: what takes longer.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: test stress demo lint servers
+
+test: $(READY) servers lint
+	$(BIN)/pytest
+
+stress: $(READY) servers
+	$(BIN)/pytest -m stress
+
+demo: $(READY)
+	rm -rf $(VENV)/demo
+	$(BIN)/kgeval init $(VENV)/demo examples/motivating/kg.ttl
+	$(BIN)/kgeval show $(VENV)/demo
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+$(READY): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --editable '.[test]'
+	touch $@
+
+# Real servers for the tests; without root, the tests that need an absent one say how to get it.
+servers:
+	@command -v virtuoso-t >/dev/null || [ "$$(id -u)" != 0 ] || \
+	  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends virtuoso-opensource; }

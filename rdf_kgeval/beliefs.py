@@ -1,0 +1,445 @@
+"""Beliefs: the triples of a graph in columns of integers over one table of terms.
+
+This is the one place where pyoxigraph's, rdflib's and our own terms meet. A term is its canonical
+N-Triples text; language tags are in lower case, their value space in RDF 1.1. Terms and rows are sorted,
+so that the same triples give the same bytes whatever their order was.
+"""
+
+import hashlib
+import io
+from array import array
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
+from itertools import chain, repeat
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+import pyoxigraph as ox
+from numpy.typing import NDArray
+
+from rdf_kgeval.blanknodes import Quad, name_blank_nodes
+from rdf_kgeval.errors import InputError, RunError
+from rdf_kgeval.namespaces import RDF_TYPE
+from rdf_kgeval.text import printable
+
+if TYPE_CHECKING:
+    import rdflib
+
+Ints = NDArray[np.int32]
+Triple = tuple[str, str, str]
+
+
+class Role(IntEnum):
+    """What a row is for; when a triple comes with several roles, the largest counts."""
+
+    BACKGROUND = 0
+    """In the source but not to be evaluated: a free atom, never asked, counted or published."""
+    BELIEF = 1
+    """To be evaluated."""
+    UNKNOWN = 2
+    """`--context-unknown`: like BACKGROUND, by the user's word."""
+    GIVEN = 3
+    """`--context`: taken as true."""
+
+
+class Terms(Sequence[str]):
+    """A sorted, read-only table of N-Triples terms: one block of UTF-8 and the offsets into it."""
+
+    def __init__(self, block: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
+        self.block = block
+        self.offsets = offsets
+
+    @classmethod
+    def of(cls, terms: Iterable[str]) -> "Terms":
+        """Build the table from sorted terms."""
+        block = bytearray()
+        offsets = array("q", [0])
+        for term in terms:
+            block += term.encode()
+            offsets.append(len(block))
+        return cls(np.frombuffer(bytes(block), dtype=np.uint8), np.frombuffer(offsets, dtype=np.int64))
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @overload
+    def __getitem__(self, i: int) -> str: ...
+    @overload
+    def __getitem__(self, i: slice) -> list[str]: ...
+    def __getitem__(self, i: int | slice) -> str | list[str]:
+        if isinstance(i, slice):
+            return [self[j] for j in range(*i.indices(len(self)))]
+        if not 0 <= i < len(self):
+            raise IndexError(i)
+        return self.block[self.offsets[i] : self.offsets[i + 1]].tobytes().decode()
+
+    def find(self, term: str) -> int | None:
+        """The number of a term, or None where it is not in the table."""
+        i = bisect_left(self, term)
+        return i if i < len(self) and self[i] == term else None
+
+    def starting(self, prefix: str) -> slice:
+        """The run of terms that start with `prefix`."""
+        return slice(bisect_left(self, prefix), bisect_left(self, prefix + "\U0010ffff"))
+
+
+@dataclass(frozen=True, eq=False)
+class Beliefs:
+    """Distinct triples with their roles and named graphs; `row` numbers them in sorted order."""
+
+    terms: Terms
+    s: Ints
+    p: Ints
+    o: Ints
+    role: NDArray[np.uint8]
+    graph_row: Ints
+    """With `graph_term`: which rows stand in which named graphs, sorted."""
+    graph_term: Ints
+
+    def __post_init__(self) -> None:
+        for column in (self.s, self.p, self.o, self.role, self.graph_row, self.graph_term):
+            column.flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(self.s)
+
+    @cached_property
+    def rows(self) -> Ints:
+        """The rows to be evaluated."""
+        return np.flatnonzero(self.role == Role.BELIEF).astype(np.int32)
+
+    @property
+    def n_beliefs(self) -> int:
+        """How many rows are to be evaluated."""
+        return len(self.rows)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the table and its columns take."""
+        columns = (self.s, self.p, self.o, self.role, self.graph_row, self.graph_term)
+        return sum(c.nbytes for c in (self.terms.block, self.terms.offsets, *columns))
+
+    def triple(self, row: int) -> Triple:
+        """Subject, predicate and object of a row as N-Triples terms."""
+        return self.terms[self.s[row]], self.terms[self.p[row]], self.terms[self.o[row]]
+
+    def line(self, row: int) -> str:
+        """The row as a canonical N-Triples line, without the line feed."""
+        return "{} {} {} .".format(*self.triple(row))
+
+    def id(self, row: int) -> str:
+        """The row's lasting name: the SHA-256 of its line, in hexadecimal."""
+        return hashlib.sha256(self.line(row).encode()).hexdigest()
+
+    def find(self, s: str, p: str, o: str) -> int | None:
+        """The row of a triple of N-Triples terms, or None."""
+        wanted = tuple(self.terms.find(term) for term in (s, p, o))
+        low, high = 0, len(self)
+        for column, term in zip((self.s, self.p, self.o), wanted, strict=True):
+            if term is None:
+                return None
+            part = column[low:high]
+            low, high = low + int(np.searchsorted(part, term)), low + int(np.searchsorted(part, term, "right"))
+        return low if low < high else None
+
+    def is_blank(self) -> NDArray[np.bool_]:
+        """Which terms are blank nodes."""
+        blank = np.zeros(len(self.terms), dtype=bool)
+        blank[self.terms.starting("_:")] = True
+        return blank
+
+    def by_predicate(self, role: Role = Role.BELIEF) -> dict[str, int]:
+        """How many rows of a role each predicate has, by IRI, most first."""
+        return self._count(self.p[self.role == role])
+
+    def by_class(self) -> dict[str, int]:
+        """How many instances the graph asserts for each class, by IRI, most first."""
+        rdf_type = self.terms.find(f"<{RDF_TYPE}>")
+        return self._count(self.o[self.p == rdf_type]) if rdf_type is not None else {}
+
+    def _count(self, terms: Ints) -> dict[str, int]:
+        numbers, counts = np.unique(terms, return_counts=True)
+        order = np.argsort(-counts, kind="stable")
+        return {iri(self.terms[numbers[i]]): int(counts[i]) for i in order}
+
+    def with_roles(self, role: NDArray[np.uint8]) -> "Beliefs":
+        """The same triples with other roles."""
+        return Beliefs(self.terms, self.s, self.p, self.o, role, self.graph_row, self.graph_term)
+
+    def quads(self) -> Iterator[Quad]:
+        """Every row once for each of its graphs, or once in the default graph."""
+        first = np.searchsorted(self.graph_row, np.arange(len(self) + 1))
+        for row in range(len(self)):
+            s, p, o = self.triple(row)
+            graphs = self.graph_term[first[row] : first[row + 1]]
+            for g in graphs:
+                yield s, p, o, self.terms[g]
+            if not len(graphs):
+                yield s, p, o, ""
+
+    def to_store(self) -> ox.Store:
+        """All rows as an in-memory SPARQL store."""
+        store = ox.Store()
+        text = io.BytesIO()
+        for s, p, o, g in self.quads():
+            text.write(f"{s} {p} {o} {g} .\n".encode())
+        text.seek(0)
+        store.bulk_load(input=text, format=ox.RdfFormat.N_QUADS)
+        return store
+
+    def save(self, folder: Path) -> None:
+        """Write the table and its columns as .npy files that can be mapped into memory."""
+        folder.mkdir(parents=True)
+        for name, column in self._columns().items():
+            np.save(folder / f"{name}.npy", column)
+
+    @classmethod
+    def load(cls, folder: Path) -> "Beliefs":
+        """Map saved beliefs into memory."""
+        try:
+            column = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in _COLUMNS}
+        except (OSError, ValueError) as error:
+            raise RunError(
+                f"the beliefs in {printable(str(folder))} are missing or damaged ({printable(str(error))}); "
+                "make the run again with kgeval init"
+            ) from error
+        return cls(Terms(column.pop("block"), column.pop("offsets")), **column)
+
+    def _columns(self) -> Mapping[str, NDArray[Any]]:
+        return {
+            name: getattr(self.terms if name in ("block", "offsets") else self, name) for name in _COLUMNS
+        }
+
+
+_COLUMNS = ("block", "offsets", "s", "p", "o", "role", "graph_row", "graph_term")
+
+
+class BeliefsBuilder:
+    """Collects quads and makes Beliefs of them."""
+
+    def __init__(self) -> None:
+        self._numbers = _Numbers()
+        self._rows = array("i")
+        self._graphs = array("i")
+        self._roles = bytearray()
+        self._taken: Counter[str] = Counter()
+
+    def __len__(self) -> int:
+        return len(self._roles)
+
+    def add(self, quads: Iterable[Quad], role: Role) -> None:
+        """Take quads whose blank nodes, if any, have lasting names."""
+        numbers = self._numbers
+        for s, p, o, g in quads:
+            self._rows.extend((numbers[s], numbers[p], numbers[o]))
+            self._graphs.append(numbers[g] if g else -1)
+            self._roles.append(role)
+
+    def add_parsed(self, quads: Iterable[ox.Quad], role: Role, *, datasets: bool = True) -> None:
+        """Take the quads of one file and give its blank nodes lasting names.
+
+        Args:
+            quads: what pyoxigraph's parser yields, or anything like it.
+            role: the role of these triples.
+            datasets: whether there may be named graphs; without them it is faster.
+        """
+        blank: list[Quad] = []
+        lines = _LineSink(lambda text: self._add_lines(text, role, datasets, blank))
+        ox.serialize(quads, lines, format=ox.RdfFormat.N_QUADS)
+        lines.close()
+        if blank:
+            self.add(name_blank_nodes(blank, self._taken), role)
+
+    def _add_lines(self, text: str, role: Role, datasets: bool, blank: list[Quad]) -> None:
+        lines = text.split(" .\n")
+        lines.pop()
+        if datasets or "_:" in text:
+            self.add(_set_blank_aside(map(_split_line, lines), blank), role)
+        else:
+            cells = chain.from_iterable([line.split(" ", 2) for line in lines])
+            self._rows.extend(map(self._numbers.__getitem__, cells))
+            self._graphs.extend(repeat(-1, len(lines)))
+            self._roles.extend(repeat(role, len(lines)))
+
+    def build(self) -> Beliefs:
+        """Sort terms and rows and merge equal triples."""
+        ordered = sorted(self._numbers)
+        rank = np.empty(len(ordered) + 1, dtype=np.int32)
+        rank[np.fromiter(map(self._numbers.__getitem__, ordered), np.int32, len(ordered))] = np.arange(
+            len(ordered), dtype=np.int32
+        )
+        rank[-1] = -1
+        rows = rank[np.frombuffer(self._rows, dtype=np.int32).reshape(-1, 3)]
+        graphs = rank[np.frombuffer(self._graphs, dtype=np.int32)]
+        roles = np.frombuffer(bytes(self._roles), dtype=np.uint8)
+        return _merge(Terms.of(ordered), rows, graphs, roles)
+
+
+class _Numbers(dict[str, int]):
+    """Terms numbered in the order of their first lookup."""
+
+    def __missing__(self, term: str) -> int:
+        number = self[term] = len(self)
+        return number
+
+
+_CHUNK = 1 << 16
+
+
+class _LineSink(io.RawIOBase):
+    """Takes the bytes of N-Quads lines and hands them on as text of whole lines, a chunk at a time."""
+
+    def __init__(self, take: Callable[[str], None]) -> None:
+        self._take = take
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def write(self, data: Any) -> int:
+        self._parts.append(bytes(data))
+        self._size += len(data)
+        if self._size > _CHUNK:
+            self._hand_on()
+        return len(data)
+
+    def _hand_on(self) -> None:
+        whole, newline, rest = b"".join(self._parts).rpartition(b"\n")
+        self._take((whole + newline).decode())
+        self._parts, self._size = [rest], len(rest)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._hand_on()
+        super().close()
+
+
+def _split_line(line: str) -> Quad:
+    """Split an N-Quads line that pyoxigraph wrote, without its final dot."""
+    s, p, rest = line.split(" ", 2)
+    o, _, last = rest.rpartition(" ")
+    # A literal ends in a token with a quote, a triple term in ")>>"; what else follows a space is a graph.
+    if o and '"' not in last and last[0] in "<_":
+        return s, p, o, last
+    return s, p, rest, ""
+
+
+def _merge(terms: Terms, rows: Ints, graphs: Ints, roles: NDArray[np.uint8]) -> Beliefs:
+    s, p, o = rows.T
+    named = bool((graphs >= 0).any())
+    order = np.lexsort((graphs, o, p, s)) if named else _order(s, p, o, len(terms))
+    s, p, o, graphs, roles = s[order], p[order], o[order], graphs[order], roles[order]
+    new = np.ones(len(s), dtype=bool)
+    new[1:] = (s[1:] != s[:-1]) | (p[1:] != p[:-1]) | (o[1:] != o[:-1])
+    first = np.flatnonzero(new)
+    row_of = np.cumsum(new, dtype=np.int32) - 1
+    new_pair = new.copy()
+    new_pair[1:] |= graphs[1:] != graphs[:-1]
+    pair = np.flatnonzero(new_pair & (graphs >= 0))
+    return Beliefs(
+        terms,
+        s[first],
+        p[first],
+        o[first],
+        role=np.maximum.reduceat(roles, first) if len(first) else roles,
+        graph_row=row_of[pair].astype(np.int32),
+        graph_term=graphs[pair],
+    )
+
+
+def _order(s: Ints, p: Ints, o: Ints, n_terms: int) -> NDArray[np.int64]:
+    """The order of the rows by subject, predicate, object: by one packed key where 63 bits hold it."""
+    used = np.zeros(n_terms, dtype=np.int64)
+    used[p] = 1
+    n_predicates = int(used.sum())
+    if n_terms * n_terms * n_predicates >= 1 << 63:
+        return np.lexsort((o, p, s))
+    predicate = np.cumsum(used) - 1
+    return np.argsort((s.astype(np.int64) * n_predicates + predicate[p]) * n_terms + o, kind="stable")
+
+
+def _set_blank_aside(quads: Iterable[Quad], blank: list[Quad]) -> Iterator[Quad]:
+    for quad in quads:
+        s, _, o, g = quad
+        if s[0] == "_" or o[0] == "_" or g[:1] == "_":
+            blank.append(quad)
+        elif o.startswith("<<") and _mentions_blank(parse_term(o)):
+            raise InputError(f"the triple term {printable(o, 120)} holds a blank node; give that node an IRI")
+        else:
+            yield quad
+
+
+def _mentions_blank(term: object) -> bool:
+    if isinstance(term, ox.Triple):
+        return any(_mentions_blank(part) for part in (term.subject, term.object))
+    return isinstance(term, ox.BlankNode)
+
+
+def iri(term: str) -> str:
+    """The IRI of an N-Triples IRI term; any other term as it is."""
+    return term[1:-1] if term.startswith("<") and not term.startswith("<<") else term
+
+
+def iri_term(text: str) -> str:
+    """An IRI, with or without angle brackets, as an N-Triples term."""
+    try:
+        return str(ox.NamedNode(text[1:-1] if text.startswith("<") and text.endswith(">") else text))
+    except ValueError as error:
+        raise InputError(
+            f"{printable(text, 200)!r} is not an absolute IRI ({error}); write it in full, such as "
+            "http://example.org/name"
+        ) from error
+
+
+def parse_term(term: str) -> ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple:
+    """The pyoxigraph term of an N-Triples term."""
+    (quad,) = ox.parse(f"<x:> <x:> {term} .", format=ox.RdfFormat.N_TRIPLES)
+    return quad.object
+
+
+def from_rdflib(graph: "rdflib.Graph") -> Iterator[ox.Quad]:
+    """The quads of an rdflib Graph or Dataset."""
+    import rdflib
+
+    convert = _RdflibTerms()
+    if isinstance(graph, rdflib.Dataset):
+        for s, p, o, g in graph.quads():
+            named = isinstance(g, (rdflib.URIRef, rdflib.BNode)) and g != rdflib.graph.DATASET_DEFAULT_GRAPH_ID
+            yield ox.Quad(convert[s], convert[p], convert[o], convert[g] if named else ox.DefaultGraph())
+    else:
+        for s, p, o in graph:
+            yield ox.Quad(convert[s], convert[p], convert[o])
+
+
+class _RdflibTerms(dict[Any, Any]):
+    """rdflib terms to pyoxigraph's, each converted once."""
+
+    def __missing__(self, term: Any) -> Any:
+        import rdflib
+
+        try:
+            if isinstance(term, rdflib.URIRef):
+                converted: Any = ox.NamedNode(str(term))
+            elif isinstance(term, rdflib.BNode):
+                # Any string can be an rdflib label; only letters and digits are safe in N-Triples.
+                converted = ox.BlankNode("b" + str(term).encode().hex())
+            elif isinstance(term, rdflib.Literal) and term.language:
+                converted = ox.Literal(str(term), language=term.language)
+            elif isinstance(term, rdflib.Literal):
+                converted = ox.Literal(str(term), datatype=ox.NamedNode(str(term.datatype or _XSD_STRING)))
+            else:
+                raise InputError(
+                    f"the rdflib graph holds {printable(repr(term), 120)}, which is not an RDF term"
+                )
+        except ValueError as error:
+            raise InputError(
+                f"the rdflib graph holds {printable(repr(term), 120)}, which is not valid RDF ({error})"
+            ) from error
+        self[term] = converted
+        return converted
+
+
+_XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"

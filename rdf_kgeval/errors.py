@@ -1,0 +1,28 @@
+"""The errors a user can meet; each message is one sentence that says what is wrong, where, and what to do.
+
+KgevalError
+├── InputError          a file, query, option or graph that cannot be used as it is
+├── RunError            a run directory that is missing, taken or damaged
+└── EndpointError       a SPARQL endpoint that refused, failed or does not exist
+    └── IncompleteError  an answer that is cut short or too slow to arrive
+"""
+
+
+class KgevalError(Exception):
+    """Base of all errors that rdf_kgeval raises on purpose."""
+
+
+class InputError(KgevalError):
+    """A file, query, option or graph cannot be used as it is."""
+
+
+class RunError(KgevalError):
+    """A run directory is missing, already there or damaged."""
+
+
+class EndpointError(KgevalError):
+    """A SPARQL endpoint refused a request, failed or is not one."""
+
+
+class IncompleteError(EndpointError):
+    """An endpoint's answer was cut short or did not arrive in time; asking for less may help."""

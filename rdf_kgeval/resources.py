@@ -1,0 +1,10 @@
+"""Files that ship with the package: the folders `ontologies` and `queries`."""
+
+from pathlib import Path
+
+
+def resource(name: str) -> Path:
+    """Find a shipped file or folder, in an installed wheel as in a checkout."""
+    package = Path(__file__).parent
+    shipped = package / "data" / name
+    return shipped if shipped.exists() else package.parent / name

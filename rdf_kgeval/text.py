@@ -1,0 +1,31 @@
+"""Text from a graph or a server, made safe to show in a terminal."""
+
+import unicodedata
+
+_HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+
+
+def printable(text: str, width: int | None = None) -> str:
+    r"""Write control, bidirectional and other invisible characters as escapes; cut to `width`.
+
+    >>> printable("red \x1b[31m alert")
+    'red \\x1b[31m alert'
+    """
+    if width is not None and len(text) > width:
+        text = text[: width - 1] + "…"
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_escape(c) if unicodedata.category(c) in _HIDDEN else c for c in text)
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def plural(count: int, noun: str) -> str:
+    """Count a noun.
+
+    >>> plural(1, "belief"), plural(2000, "belief")
+    ('1 belief', '2,000 beliefs')
+    """
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
