@@ -1,0 +1,44 @@
+"""rdf_kgeval: how much of this knowledge graph is true?
+
+The names below are loaded on first use (PEP 562), so that importing the package costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rdf_kgeval.beliefs import Beliefs as Beliefs
+    from rdf_kgeval.endpoint import Credentials as Credentials
+    from rdf_kgeval.endpoint import Endpoint as Endpoint
+    from rdf_kgeval.errors import EndpointError as EndpointError
+    from rdf_kgeval.errors import InputError as InputError
+    from rdf_kgeval.errors import KgevalError as KgevalError
+    from rdf_kgeval.errors import RunError as RunError
+    from rdf_kgeval.sources import pull_beliefs as pull_beliefs
+    from rdf_kgeval.sources import read_beliefs as read_beliefs
+
+_HOME = {
+    "Beliefs": "beliefs",
+    "Credentials": "endpoint",
+    "Endpoint": "endpoint",
+    "EndpointError": "errors",
+    "InputError": "errors",
+    "KgevalError": "errors",
+    "RunError": "errors",
+    "pull_beliefs": "sources",
+    "read_beliefs": "sources",
+}
+
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

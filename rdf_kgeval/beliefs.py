@@ -1,8 +1,6 @@
 """Beliefs: the triples of a graph in columns of integers over one table of terms.
 
-This is the one place where pyoxigraph's, rdflib's and our own terms meet. A term is its canonical
-N-Triples text; language tags are in lower case, their value space in RDF 1.1. Terms and rows are sorted,
-so that the same triples give the same bytes whatever their order was.
+Terms and rows are sorted, so that the same triples give the same bytes whatever their order was.
 """
 
 import hashlib
@@ -16,7 +14,7 @@ from enum import IntEnum
 from functools import cached_property
 from itertools import chain, repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import IO, Any, cast, overload
 
 import numpy as np
 import pyoxigraph as ox
@@ -25,10 +23,8 @@ from numpy.typing import NDArray
 from rdf_kgeval.blanknodes import Quad, name_blank_nodes
 from rdf_kgeval.errors import InputError, RunError
 from rdf_kgeval.namespaces import RDF_TYPE
+from rdf_kgeval.terms import iri, parse_term
 from rdf_kgeval.text import printable
-
-if TYPE_CHECKING:
-    import rdflib
 
 Ints = NDArray[np.int32]
 Triple = tuple[str, str, str]
@@ -144,7 +140,10 @@ class Beliefs:
             if term is None:
                 return None
             part = column[low:high]
-            low, high = low + int(np.searchsorted(part, term)), low + int(np.searchsorted(part, term, "right"))
+            low, high = (
+                low + int(np.searchsorted(part, term)),
+                low + int(np.searchsorted(part, term, "right")),
+            )
         return low if low < high else None
 
     def is_blank(self) -> NDArray[np.bool_]:
@@ -171,22 +170,20 @@ class Beliefs:
         """The same triples with other roles."""
         return Beliefs(self.terms, self.s, self.p, self.o, role, self.graph_row, self.graph_term)
 
-    def quads(self) -> Iterator[Quad]:
+    def quads(self) -> Iterator[tuple[int, Quad]]:
         """Every row once for each of its graphs, or once in the default graph."""
         first = np.searchsorted(self.graph_row, np.arange(len(self) + 1))
         for row in range(len(self)):
             s, p, o = self.triple(row)
-            graphs = self.graph_term[first[row] : first[row + 1]]
-            for g in graphs:
-                yield s, p, o, self.terms[g]
-            if not len(graphs):
-                yield s, p, o, ""
+            graphs = [self.terms[g] for g in self.graph_term[first[row] : first[row + 1]]]
+            for graph in graphs or [""]:
+                yield row, (s, p, o, graph)
 
     def to_store(self) -> ox.Store:
         """All rows as an in-memory SPARQL store."""
         store = ox.Store()
         text = io.BytesIO()
-        for s, p, o, g in self.quads():
+        for _, (s, p, o, g) in self.quads():
             text.write(f"{s} {p} {o} {g} .\n".encode())
         text.seek(0)
         store.bulk_load(input=text, format=ox.RdfFormat.N_QUADS)
@@ -250,7 +247,7 @@ class BeliefsBuilder:
         """
         blank: list[Quad] = []
         lines = _LineSink(lambda text: self._add_lines(text, role, datasets, blank))
-        ox.serialize(quads, lines, format=ox.RdfFormat.N_QUADS)
+        ox.serialize(quads, cast(IO[bytes], lines), format=ox.RdfFormat.N_QUADS)
         lines.close()
         if blank:
             self.add(name_blank_nodes(blank, self._taken), role)
@@ -376,70 +373,3 @@ def _mentions_blank(term: object) -> bool:
     if isinstance(term, ox.Triple):
         return any(_mentions_blank(part) for part in (term.subject, term.object))
     return isinstance(term, ox.BlankNode)
-
-
-def iri(term: str) -> str:
-    """The IRI of an N-Triples IRI term; any other term as it is."""
-    return term[1:-1] if term.startswith("<") and not term.startswith("<<") else term
-
-
-def iri_term(text: str) -> str:
-    """An IRI, with or without angle brackets, as an N-Triples term."""
-    try:
-        return str(ox.NamedNode(text[1:-1] if text.startswith("<") and text.endswith(">") else text))
-    except ValueError as error:
-        raise InputError(
-            f"{printable(text, 200)!r} is not an absolute IRI ({error}); write it in full, such as "
-            "http://example.org/name"
-        ) from error
-
-
-def parse_term(term: str) -> ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple:
-    """The pyoxigraph term of an N-Triples term."""
-    (quad,) = ox.parse(f"<x:> <x:> {term} .", format=ox.RdfFormat.N_TRIPLES)
-    return quad.object
-
-
-def from_rdflib(graph: "rdflib.Graph") -> Iterator[ox.Quad]:
-    """The quads of an rdflib Graph or Dataset."""
-    import rdflib
-
-    convert = _RdflibTerms()
-    if isinstance(graph, rdflib.Dataset):
-        for s, p, o, g in graph.quads():
-            named = isinstance(g, (rdflib.URIRef, rdflib.BNode)) and g != rdflib.graph.DATASET_DEFAULT_GRAPH_ID
-            yield ox.Quad(convert[s], convert[p], convert[o], convert[g] if named else ox.DefaultGraph())
-    else:
-        for s, p, o in graph:
-            yield ox.Quad(convert[s], convert[p], convert[o])
-
-
-class _RdflibTerms(dict[Any, Any]):
-    """rdflib terms to pyoxigraph's, each converted once."""
-
-    def __missing__(self, term: Any) -> Any:
-        import rdflib
-
-        try:
-            if isinstance(term, rdflib.URIRef):
-                converted: Any = ox.NamedNode(str(term))
-            elif isinstance(term, rdflib.BNode):
-                # Any string can be an rdflib label; only letters and digits are safe in N-Triples.
-                converted = ox.BlankNode("b" + str(term).encode().hex())
-            elif isinstance(term, rdflib.Literal) and term.language:
-                converted = ox.Literal(str(term), language=term.language)
-            elif isinstance(term, rdflib.Literal):
-                converted = ox.Literal(str(term), datatype=ox.NamedNode(str(term.datatype or _XSD_STRING)))
-            else:
-                raise InputError(
-                    f"the rdflib graph holds {printable(repr(term), 120)}, which is not an RDF term"
-                )
-        except ValueError as error:
-            raise InputError(
-                f"the rdflib graph holds {printable(repr(term), 120)}, which is not valid RDF ({error})"
-            ) from error
-        self[term] = converted
-        return converted
-
-
-_XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"

@@ -1,0 +1,205 @@
+"""The command kgeval: options in, text or JSON out."""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rdf_kgeval.errors import KgevalError
+from rdf_kgeval.namespaces import LABEL_PROPERTIES
+from rdf_kgeval.text import plural, printable
+
+if TYPE_CHECKING:
+    from rdf_kgeval.sources import Progress
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="How much of this knowledge graph is true?",
+)
+
+
+@app.callback()
+def _callback() -> None:
+    pass
+
+
+@app.command()
+def init(
+    run: Annotated[Path, typer.Argument(help="The run directory to make.")],
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[FILE...]", help="RDF files, gzipped or not; - is standard input."),
+    ] = None,
+    endpoint: Annotated[str | None, typer.Option(metavar="URL", help="SPARQL endpoint to pull from.")] = None,
+    graph: Annotated[str | None, typer.Option(metavar="IRI", help="Only this named graph.")] = None,
+    predicate: Annotated[
+        list[str] | None, typer.Option(metavar="IRI", help="Only this predicate (repeatable).")
+    ] = None,
+    scope: Annotated[
+        Path | None, typer.Option(metavar="F.rq", help="Only what this SELECT ?s ?p ?o or CONSTRUCT returns.")
+    ] = None,
+    context: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE", help="Triples taken as true (repeatable).")
+    ] = None,
+    context_unknown: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Triples that may be true but are not evaluated (repeatable)."),
+    ] = None,
+    label_property: Annotated[
+        list[str] | None,
+        typer.Option(metavar="IRI", help="Property with names for people, best first (repeatable)."),
+    ] = None,
+    lang: Annotated[str, typer.Option(metavar="TAG", help="Language of names for people.")] = "en",
+    format_: Annotated[
+        str | None,
+        typer.Option("--format", metavar="EXT", help="Format of the files: ttl, nt, nq, trig, ..."),
+    ] = None,
+    timeout: Annotated[
+        float, typer.Option(min=1, metavar="SECONDS", help="Give up on a silent endpoint after this time.")
+    ] = 60,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+) -> None:
+    """Bring a graph's beliefs into a new run directory.
+
+    Credentials for the endpoint come from the environment: KGEVAL_USER and KGEVAL_PASSWORD (with
+    KGEVAL_AUTH=digest for Digest), KGEVAL_TOKEN, or netrc.
+
+    Examples:
+      kgeval init run kg.ttl
+
+      kgeval init run --endpoint http://localhost:7878/query --predicate http://example.org/bornIn
+    """
+    from rdf_kgeval.endpoint import Endpoint, Patience
+    from rdf_kgeval.runs import create_run, open_run
+    from rdf_kgeval.scope import Scope
+    from rdf_kgeval.sources import Sources
+    from rdf_kgeval.terms import iri, iri_term
+
+    if not files and not endpoint:
+        raise typer.BadParameter("give a FILE, - for standard input, or --endpoint URL")
+    sources = Sources(
+        files=files or [],
+        endpoint=Endpoint(endpoint, patience=Patience(timeout=timeout)) if endpoint else None,
+        context=context or [],
+        context_unknown=context_unknown or [],
+        scope=Scope.of(predicates=predicate or [], graph=graph, scope=scope),
+        format=format_,
+        label_properties=[iri(iri_term(p)) for p in label_property or LABEL_PROPERTIES],
+    )
+    with _progress() as progress:
+        loaded = create_run(run, sources, lang, progress)
+    for note in loaded.notes:
+        _say(f"note: {note}")
+    summary = _summary(open_run(run))
+    if as_json:
+        _print_json(summary)
+    else:
+        _say(f"{plural(summary['beliefs'], 'belief')} in {plural(summary['predicates'], 'predicate')}: {run}")
+
+
+@app.command()
+def show(
+    run: Annotated[Path, typer.Argument(help="A run directory.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show what a run directory holds: beliefs by predicate and class, context, memory."""
+    from rdf_kgeval.runs import open_run
+
+    opened = open_run(run)
+    summary = _summary(opened)
+    if as_json:
+        _print_json(summary)
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console()
+    context = summary["context"]
+    console.print(
+        f"{plural(summary['beliefs'], 'belief')} in {plural(summary['predicates'], 'predicate')}; "
+        f"context: {context['given']:,} given, {context['unknown']:,} unknown, "
+        f"{context['background']:,} out of scope; "
+        f"{summary['bytes'] / 1e6:,.1f} MB",
+        highlight=False,
+    )
+    for title, counts in (("predicate", summary["by_predicate"]), ("class", summary["by_class"])):
+        table = Table(box=None, header_style="bold")
+        table.add_column(title)
+        table.add_column("beliefs" if title == "predicate" else "instances", justify="right")
+        for name, count in list(counts.items())[:30]:
+            table.add_row(Text(printable(name, 100)), f"{count:,}")
+        if len(counts) > 30:
+            table.add_row(f"... and {len(counts) - 30:,} more (--json lists all)", "")
+        if counts:
+            console.print(table)
+    for row in opened.beliefs.rows[:3]:
+        console.print(Text(f"e.g. {printable(opened.labels.sentence(row), 200)}"))
+
+
+def _summary(run: Any) -> dict[str, Any]:
+    from rdf_kgeval.beliefs import Role
+
+    beliefs = run.beliefs
+    by_predicate = beliefs.by_predicate()
+    return {
+        "beliefs": beliefs.n_beliefs,
+        "predicates": len(by_predicate),
+        "context": {
+            role.name.lower(): int((beliefs.role == role).sum())
+            for role in (Role.GIVEN, Role.UNKNOWN, Role.BACKGROUND)
+        },
+        "terms": len(beliefs.terms),
+        "bytes": beliefs.nbytes,
+        "by_predicate": by_predicate,
+        "by_class": beliefs.by_class(),
+        "notes": run.config["notes"],
+    }
+
+
+def _print_json(value: object) -> None:
+    typer.echo(json.dumps(value, indent=2))
+
+
+def _say(message: str) -> None:
+    typer.echo(message, err=True)
+
+
+@contextmanager
+def _progress() -> Iterator["Progress"]:
+    """A progress bar on a terminal, nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda *_: None
+        return
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        tasks: dict[str, Any] = {}
+
+        def report(what: str, done: int, total: int | None) -> None:
+            if what not in tasks:
+                tasks[what] = bars.add_task(escape(what), total=total)
+            bars.update(tasks[what], completed=done, total=total)
+
+        yield report
+
+
+def main() -> None:
+    """Run the command; our own errors are one sentence and exit code 1."""
+    try:
+        app()
+    except KgevalError as error:
+        _say(f"kgeval: {error}")
+        sys.exit(1)
+    except KeyboardInterrupt:
+        _say("kgeval: stopped; the same command goes on where it was")
+        sys.exit(130)

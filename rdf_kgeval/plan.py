@@ -1,0 +1,203 @@
+"""The plan of a pull: units of triples that an endpoint counts, to be fetched and verified one by one."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from rdf_kgeval.beliefs import Role, Triple
+from rdf_kgeval.endpoint import Endpoint
+from rdf_kgeval.errors import EndpointError, InputError
+from rdf_kgeval.namespaces import RDF_TYPE
+from rdf_kgeval.scope import Scope, ScopeQuery
+from rdf_kgeval.text import plural, printable
+
+PAGE = 50_000
+"""The most triples to ask for at once."""
+_MOST_PREDICATES = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unit:
+    """A set of triples that is fetched and verified as one."""
+
+    name: str
+    """For messages."""
+    prologue: str = ""
+    dataset: str = ""
+    """The FROM clause, if any."""
+    template: Triple
+    """How a triple is made from the variables of the pattern."""
+    pattern: str
+    rows: int
+    """What COUNT says."""
+    role: int
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The template's variables, without question marks."""
+        return tuple(dict.fromkeys(t[1:] for t in self.template if t.startswith("?")))
+
+    def page(self, size: int, offset: int, *, ordered: bool) -> str:
+        """The query for one page."""
+        names = " ".join(f"?{v}" for v in self.variables)
+        # Virtuoso refuses ORDER BY with a large OFFSET unless the sorting is done in a sub-SELECT.
+        pattern = f"{{ {self._distinct(names)} ORDER BY {names} }}" if ordered else self.pattern
+        return (
+            f"{self.prologue}SELECT {names} {self.dataset}WHERE {{ {pattern} }} LIMIT {size} OFFSET {offset}"
+        )
+
+    def count_distinct(self) -> str:
+        """The query for the number of distinct rows."""
+        names = " ".join(f"?{v}" for v in self.variables)
+        return (
+            f"{self.prologue}SELECT (COUNT(*) AS ?n) {self.dataset}WHERE {{ {{ {self._distinct(names)} }} }}"
+        )
+
+    def _distinct(self, names: str) -> str:
+        return f"SELECT DISTINCT {names} WHERE {{ {self.pattern} }}"
+
+
+def make_plan(endpoint: Endpoint, scope: Scope, decorations: Sequence[str]) -> list[Unit]:
+    """Ask the endpoint what there is, and divide it into units."""
+    query = scope.query
+    units = _query_units(endpoint, scope, query) if query else _predicate_units(endpoint, scope)
+    if sum(unit.rows for unit in units) == 0:
+        raise InputError(_nothing_there(endpoint, scope))
+    if scope.predicates or scope.query:
+        units += _decoration_units(endpoint, scope, decorations)
+    return [unit for unit in units if unit.rows]
+
+
+def _nothing_there(endpoint: Endpoint, scope: Scope) -> str:
+    asked = f"the graph {printable(scope.graph)}" if scope.graph else "the default graph"
+    if scope.query is not None:
+        return f"{scope.query.name} finds no triple at {endpoint.name}; try it there with LIMIT 10 to see why"
+    if scope.predicates:
+        names = ", ".join(map(printable, scope.predicates))
+        return (
+            f"{asked} of {endpoint.name} has no triple with the predicate {names}; "
+            "check --predicate and --graph"
+        )
+    answer = endpoint.select("SELECT DISTINCT ?g WHERE { GRAPH ?g { ?s ?p ?o } } LIMIT 5", ["g"])
+    graphs = ", ".join(printable(g) for (g,) in answer.rows if g)
+    hint = (
+        f"name one of its graphs with --graph, such as {graphs}" if graphs else "load something into it first"
+    )
+    return f"{asked} of {endpoint.name} is empty; {hint}"
+
+
+def _in_graph(scope: Scope, pattern: str) -> str:
+    return f"GRAPH {scope.graph} {{ {pattern} }}" if scope.graph else pattern
+
+
+def _predicate_units(endpoint: Endpoint, scope: Scope) -> list[Unit]:
+    only = f"VALUES ?p {{ {' '.join(scope.predicates)} }} " if scope.predicates else ""
+    pattern = only + _in_graph(scope, "?s ?p ?o")
+    total = count(endpoint, f"SELECT (COUNT(*) AS ?n) WHERE {{ {pattern} }}")
+    grouped = f"SELECT ?p (COUNT(*) AS ?n) WHERE {{ {pattern} }} GROUP BY ?p"
+    answer = endpoint.select(grouped, ["p", "n"])
+    rows = list(answer.rows)
+    while answer.limit is not None and len(answer.rows) >= answer.limit:
+        page = f"SELECT ?p ?n WHERE {{ {{ {grouped} ORDER BY ?p }} }} LIMIT {answer.limit} OFFSET {len(rows)}"
+        answer = endpoint.select(page, ["p", "n"])
+        rows += answer.rows
+    counts = {p: _integer(endpoint, n) for p, n in rows if p is not None}
+    if sum(counts.values()) != total:
+        raise EndpointError(
+            f"{endpoint.name} counts {plural(total, 'triple')} in all but {sum(counts.values()):,} by "
+            "predicate; its answers are cut short or it is being changed: run the command again"
+        )
+    return [_unit(scope, group, sum(counts[p] for p in group)) for group in _groups(sorted(counts.items()))]
+
+
+def _groups(counts: list[tuple[str, int]]) -> Iterator[list[str]]:
+    """Put predicates together as long as their triples fit in one page."""
+    group: list[str] = []
+    size = 0
+    for predicate, n in counts:
+        if group and (size + n > PAGE or len(group) == _MOST_PREDICATES):
+            yield group
+            group, size = [], 0
+        group.append(predicate)
+        size += n
+    if group:
+        yield group
+
+
+def _unit(scope: Scope, predicates: list[str], rows: int) -> Unit:
+    if len(predicates) == 1:
+        template, pattern = ("?s", predicates[0], "?o"), f"?s {predicates[0]} ?o"
+    else:
+        template, pattern = ("?s", "?p", "?o"), "?s ?p ?o"
+    values = f"VALUES ?p {{ {' '.join(predicates)} }} " if len(predicates) > 1 else ""
+    name = printable(predicates[0], 100) + (f" and {len(predicates) - 1} more" if values else "")
+    return Unit(
+        name=name,
+        template=template,
+        pattern=values + _in_graph(scope, pattern),
+        rows=rows,
+        role=Role.BELIEF,
+    )
+
+
+def _query_units(endpoint: Endpoint, scope: Scope, query: ScopeQuery) -> list[Unit]:
+    units = []
+    for part in query.parts:
+        names = " ".join(dict.fromkeys(t for t in part.template if t.startswith("?")))
+        unit = Unit(
+            name=query.name,
+            prologue=query.prologue,
+            dataset=_dataset(scope),
+            template=part.template,
+            pattern=f"{{ SELECT DISTINCT {names} WHERE {{ {{ {part.select}\n }} }} }}",
+            rows=0,
+            role=Role.BELIEF,
+        )
+        units.append(replace(unit, rows=count(endpoint, unit.count_distinct())))
+    return units
+
+
+def _dataset(scope: Scope) -> str:
+    return f"FROM {scope.graph} " if scope.graph else ""
+
+
+def _decoration_units(endpoint: Endpoint, scope: Scope, decorations: Sequence[str]) -> list[Unit]:
+    """The labels and types of what the beliefs speak of, so that people and rules can use them."""
+    wanted = " ".join(f"<{p}>" for p in sorted({RDF_TYPE, *decorations}))
+    if scope.query is not None:
+        ends = [
+            f"{{ SELECT ({end} AS ?kgeval_s) WHERE {{ {{ {part.select}\n }} }} }}"
+            for part in scope.query.parts
+            for end in dict.fromkeys((part.template[0], part.template[2]))
+            if end.startswith("?")
+        ]
+    else:
+        predicates = f"VALUES ?q {{ {' '.join(scope.predicates)} }}"
+        ends = [f"{{ {predicates} {p} }}" for p in ("?kgeval_s ?q ?x", "?x ?q ?kgeval_s")]
+    entities = f"{{ SELECT DISTINCT ?kgeval_s WHERE {{ {' UNION '.join(ends)} }} }}"
+    unit = Unit(
+        name="labels and types",
+        prologue=scope.query.prologue if scope.query else "",
+        dataset=_dataset(scope),
+        template=("?kgeval_s", "?kgeval_p", "?kgeval_o"),
+        pattern=f"{entities} VALUES ?kgeval_p {{ {wanted} }} ?kgeval_s ?kgeval_p ?kgeval_o",
+        rows=0,
+        role=Role.BACKGROUND,
+    )
+    return [replace(unit, rows=count(endpoint, unit.count_distinct()))]
+
+
+def count(endpoint: Endpoint, query: str) -> int:
+    """Send a query for one number ?n."""
+    rows = endpoint.select(query, ["n"]).rows
+    return _integer(endpoint, rows[0][0] if len(rows) == 1 else None)
+
+
+def _integer(endpoint: Endpoint, term: str | None) -> int:
+    number = re.match(r'"(\d+)"', term or "")
+    if number is None:
+        raise EndpointError(
+            f"{endpoint.name} answered COUNT with {printable(str(term), 80)}; "
+            "check that it is a SPARQL 1.1 endpoint"
+        )
+    return int(number[1])

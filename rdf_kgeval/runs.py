@@ -1,0 +1,127 @@
+"""Run directories: made whole or not at all, and opened again.
+
+A run directory holds `config.json` (what it was made from, without credentials) and `beliefs/`. It is put
+together beside its final place, in RUN.partial, which a stopped pull leaves behind so that it can go on.
+"""
+
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rdf_kgeval.beliefs import Beliefs
+from rdf_kgeval.errors import EndpointError, InputError, RunError
+from rdf_kgeval.labels import Labels
+from rdf_kgeval.sources import Loaded, Progress, Sources, load
+from rdf_kgeval.text import printable
+
+_FORMAT = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """An opened run directory."""
+
+    folder: Path
+    config: dict[str, Any]
+    beliefs: Beliefs
+
+    @property
+    def labels(self) -> Labels:
+        """Labels as the run's owner wants them."""
+        chosen = self.config["labels"]
+        return Labels(beliefs=self.beliefs, properties=chosen["properties"], lang=chosen["lang"])
+
+
+def create_run(folder: Path, sources: Sources, lang: str, progress: Progress) -> Loaded:
+    """Read the sources into a new run directory."""
+    if folder.exists():
+        raise RunError(f"{printable(str(folder))} already exists; choose another name or remove it")
+    with _workshop(folder) as partial:
+        loaded = load(sources, partial / "pages", progress)
+        shutil.rmtree(partial / "pages", ignore_errors=True)
+        loaded.beliefs.save(partial / "beliefs")
+        config = json.dumps(_config(sources, loaded, lang), indent=1, ensure_ascii=False, sort_keys=True)
+        (partial / "config.json").write_text(config + "\n", encoding="utf-8")
+        (partial / "lock").unlink()
+        partial.rename(folder)
+    return loaded
+
+
+def open_run(folder: Path) -> Run:
+    """Open a run directory that `create_run` made."""
+    name = printable(str(folder))
+    try:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        version = config["version"]
+    except FileNotFoundError as error:
+        raise RunError(f"{name} is not a run directory; make one with kgeval init {name} FILE") from error
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise RunError(f"{name}/config.json is damaged; make the run again with kgeval init") from error
+    if version != _FORMAT:
+        raise RunError(f"{name} was made by another version of kgeval; make the run again with kgeval init")
+    return Run(folder=folder, config=config, beliefs=Beliefs.load(folder / "beliefs"))
+
+
+def _config(sources: Sources, loaded: Loaded, lang: str) -> dict[str, Any]:
+    roles = {"belief": sources.files, "context": sources.context, "context_unknown": sources.context_unknown}
+    scope = sources.scope
+    return {
+        "version": _FORMAT,
+        "files": [
+            {"path": str(path), "role": role, "sha256": loaded.digests[str(path)]}
+            for role, paths in roles.items()
+            for path in paths
+        ],
+        "endpoint": sources.endpoint.name if sources.endpoint else None,
+        "scope": {
+            "predicates": list(scope.predicates),
+            "graph": scope.graph,
+            "query": scope.query.text if scope.query else None,
+        },
+        "labels": {"properties": list(sources.label_properties), "lang": lang},
+        "notes": list(loaded.notes),
+    }
+
+
+@contextmanager
+def _workshop(folder: Path) -> Iterator[Path]:
+    """A directory beside the final one, for one process at a time; what a stopped pull fetched stays."""
+    partial = folder.with_name(folder.name + ".partial")
+    try:
+        partial.mkdir(parents=True, exist_ok=True)
+        lock = os.open(partial / "lock", os.O_CREAT | os.O_RDWR, 0o644)
+    except OSError as error:
+        raise RunError(f"{printable(str(folder))} cannot be made: {error.strerror}") from error
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise RunError(
+                f"another kgeval is making {printable(str(folder))}; wait for it to end"
+            ) from error
+        try:
+            yield partial
+        except (EndpointError, KeyboardInterrupt) as stop:
+            if not any(partial.glob("pages/*.nt")):
+                shutil.rmtree(partial)
+            elif isinstance(stop, EndpointError):
+                raise type(stop)(
+                    f"{stop} (what was fetched is kept: the same command goes on from there)"
+                ) from stop
+            raise
+        except (InputError, RunError):
+            shutil.rmtree(partial)
+            raise
+        except OSError as error:
+            shutil.rmtree(partial, ignore_errors=True)
+            raise RunError(
+                f"{printable(str(folder))} cannot be written: {error.strerror or error}"
+            ) from error
+    finally:
+        os.close(lock)

@@ -1,0 +1,329 @@
+"""Sources: RDF files, rdflib graphs and SPARQL endpoints become Beliefs."""
+
+import gzip
+import hashlib
+import io
+import sys
+import tempfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, cast
+
+import numpy as np
+import pyoxigraph as ox
+from numpy.typing import NDArray
+
+from rdf_kgeval.beliefs import Beliefs, BeliefsBuilder, Role
+from rdf_kgeval.endpoint import Endpoint
+from rdf_kgeval.errors import InputError
+from rdf_kgeval.namespaces import LABEL_PROPERTIES
+from rdf_kgeval.pull import pull
+from rdf_kgeval.scope import Scope, ScopeQuery
+from rdf_kgeval.terms import from_rdflib, iri
+from rdf_kgeval.text import plural, printable
+
+if TYPE_CHECKING:
+    import rdflib
+
+Progress = Callable[[str, int, int | None], None]
+"""Called with what is being read, how far it is, and how far it goes (None where that is unknown)."""
+
+STDIN = Path("-")
+"""Stands for standard input."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sources:
+    """All that a user named: where beliefs and context come from, and the scope."""
+
+    files: Sequence[Path] = ()
+    graphs: Sequence["rdflib.Graph"] = ()
+    endpoint: Endpoint | None = None
+    context: Sequence[Path] = ()
+    context_unknown: Sequence[Path] = ()
+    scope: Scope = field(default_factory=Scope)
+    format: str | None = None
+    """A file name extension or media type, for files whose names do not tell."""
+    label_properties: Sequence[str] = LABEL_PROPERTIES
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loaded:
+    """Beliefs, and what was noticed while reading them."""
+
+    beliefs: Beliefs
+    digests: dict[str, str]
+    """SHA-256 of each file as it was read."""
+    notes: Sequence[str]
+
+
+def load(sources: Sources, pages: Path, progress: Progress = lambda *_: None) -> Loaded:
+    """Read everything and give each triple its role; `pages` keeps what is pulled from an endpoint."""
+    builder = BeliefsBuilder()
+    digests: dict[str, str] = {}
+    roles = (
+        (Role.BELIEF, sources.files),
+        (Role.UNKNOWN, sources.context_unknown),
+        (Role.GIVEN, sources.context),
+    )
+    for role, files in roles:
+        for path in files:
+            digests[str(path)] = _read_file(path, sources.format, role, builder, progress)
+    for graph in sources.graphs:
+        builder.add_parsed(from_rdflib(graph), Role.BELIEF)
+    beliefs = builder.build()
+    if sources.files or sources.graphs:
+        beliefs = _apply_scope(beliefs, sources.scope)
+    notes: list[str] = []
+    if sources.endpoint is not None:
+        pulled = pull(
+            sources.endpoint,
+            sources.scope,
+            pages,
+            sources.label_properties,
+            lambda done, total: progress("pulling", done, total),
+        )
+        notes = pulled.notes
+        builder = BeliefsBuilder()
+        for role, quads in pulled.quads(sources.scope.graph or ""):
+            builder.add(quads, role)
+        for row, quad in beliefs.quads():
+            builder.add([quad], Role(beliefs.role[row]))
+        beliefs = builder.build()
+        if sources.scope.query is None:
+            beliefs = _blank_is_background(beliefs)
+    _check(beliefs, sources)
+    return Loaded(beliefs=beliefs, digests=digests, notes=notes)
+
+
+def read_beliefs(
+    source: "str | Path | rdflib.Graph | Iterable[str | Path]",
+    *,
+    context: Sequence[str | Path] = (),
+    context_unknown: Sequence[str | Path] = (),
+    predicates: Sequence[str] = (),
+    graph: str | None = None,
+    scope: str | Path | None = None,
+    format: str | None = None,  # noqa: A002
+) -> Beliefs:
+    """Read beliefs from RDF files or an rdflib Graph or Dataset.
+
+    Args:
+        source: a file, several files, or an rdflib graph; a file may be gzipped, "-" is standard input.
+        context: files of triples that are taken as true.
+        context_unknown: files of triples that may be true, but are not evaluated.
+        predicates: IRIs of the predicates to evaluate; all by default.
+        graph: IRI of the named graph to evaluate; all by default.
+        scope: file of a SELECT ?s ?p ?o or CONSTRUCT query that names the triples to evaluate.
+        format: extension or media type of the files, where their names do not tell.
+    """
+    import rdflib
+
+    files = (
+        [] if isinstance(source, rdflib.Graph) else [source] if isinstance(source, (str, Path)) else source
+    )
+    sources = Sources(
+        files=[Path(f) for f in files],
+        graphs=[source] if isinstance(source, rdflib.Graph) else [],
+        context=[Path(f) for f in context],
+        context_unknown=[Path(f) for f in context_unknown],
+        scope=Scope.of(predicates=predicates, graph=graph, scope=scope),
+        format=format,
+    )
+    return load(sources, Path()).beliefs
+
+
+def pull_beliefs(
+    url: str,
+    *,
+    graph: str | None = None,
+    predicates: Sequence[str] = (),
+    scope: str | Path | None = None,
+    endpoint: Endpoint | None = None,
+) -> Beliefs:
+    """Pull beliefs from a SPARQL endpoint, completely or not at all.
+
+    Args:
+        url: the query endpoint; credentials come from the environment (KGEVAL_USER, KGEVAL_PASSWORD, ...).
+        graph: IRI of the named graph; the default graph if absent.
+        predicates: IRIs of the predicates to evaluate; all by default.
+        scope: file of a SELECT ?s ?p ?o or CONSTRUCT query that names the triples to evaluate.
+        endpoint: a client with other credentials or patience than the default one.
+    """
+    sources = Sources(
+        endpoint=endpoint or Endpoint(url),
+        scope=Scope.of(predicates=predicates, graph=graph, scope=scope),
+    )
+    with tempfile.TemporaryDirectory(prefix="kgeval-") as folder:
+        return load(sources, Path(folder) / "pages").beliefs
+
+
+def _check(beliefs: Beliefs, sources: Sources) -> None:
+    if beliefs.n_beliefs:
+        return
+    where = ", ".join(printable(str(f)) for f in sources.files) or "the source"
+    scope = sources.scope
+    if not len(beliefs):
+        raise InputError(f"there is no triple in {where}; give a file or an endpoint that holds some")
+    if scope.query:
+        raise InputError(
+            f"{scope.query.name} finds no triple in {where}; check its patterns against the data"
+        )
+    if scope.graph or scope.predicates:
+        asked = " and ".join(
+            printable(t) for t in (*scope.predicates, *([scope.graph] if scope.graph else []))
+        )
+        there = ", ".join(printable(p) for p in list(beliefs.by_predicate(Role.BACKGROUND))[:5])
+        raise InputError(f"no triple in {where} matches {asked}; the predicates there are {there}")
+    raise InputError(
+        f"each of the {plural(len(beliefs), 'triple')} in {where} is context or has a blank node, so nothing "
+        "is left to evaluate; name the triples with --scope"
+    )
+
+
+def _apply_scope(beliefs: Beliefs, scope: Scope) -> Beliefs:
+    """What is in a file but outside the scope stays, as background for rules, labels and people."""
+    if scope.query is not None:
+        return _apply_query(beliefs, scope, scope.query)
+    beliefs = _blank_is_background(beliefs)
+    inside = np.ones(len(beliefs), dtype=bool)
+    if scope.predicates:
+        inside &= np.isin(
+            beliefs.p, [n for p in scope.predicates if (n := beliefs.terms.find(p)) is not None]
+        )
+    if scope.graph:
+        graph = beliefs.terms.find(scope.graph)
+        in_graph = np.zeros(len(beliefs), dtype=bool)
+        in_graph[beliefs.graph_row[beliefs.graph_term == graph]] = graph is not None
+        inside &= in_graph
+    return _demote(beliefs, ~inside)
+
+
+def _blank_is_background(beliefs: Beliefs) -> Beliefs:
+    blank = beliefs.is_blank()
+    return _demote(beliefs, blank[beliefs.s] | blank[beliefs.o])
+
+
+def _demote(beliefs: Beliefs, rows: NDArray[np.bool_]) -> Beliefs:
+    role = beliefs.role.copy()
+    role[rows & (role == Role.BELIEF)] = Role.BACKGROUND
+    return beliefs.with_roles(role)
+
+
+def _apply_query(beliefs: Beliefs, scope: Scope, query: ScopeQuery) -> Beliefs:
+    graph = ox.NamedNode(iri(scope.graph)) if scope.graph else None
+    try:
+        result = beliefs.to_store().query(
+            query.text, default_graph=graph, use_default_graph_as_union=graph is None
+        )
+        if isinstance(result, ox.QueryTriples):
+            triples = [(t.subject, t.predicate, t.object) for t in result]
+        else:
+            rows = cast(ox.QuerySolutions, result)
+            triples = [(row["s"], row["p"], row["o"]) for row in rows]
+    except (OSError, ValueError, RuntimeError) as error:
+        raise InputError(f"{query.name} failed: {printable(str(error), 200)}") from error
+    builder = BeliefsBuilder()
+    for row, quad in beliefs.quads():
+        role = Role(beliefs.role[row])
+        builder.add([quad], Role.BACKGROUND if role == Role.BELIEF else role)
+    for s, p, o in triples:
+        if not isinstance(s, (ox.NamedNode, ox.BlankNode)) or not isinstance(p, ox.NamedNode) or o is None:
+            raise InputError(
+                f"{query.name} gives {printable(f'{s} {p} {o}', 200)}, which is not a triple: bind ?s to an "
+                "IRI or blank node, ?p to an IRI and ?o to anything"
+            )
+        builder.add([(str(s), str(p), str(o), "")], Role.BELIEF)
+    return builder.build()
+
+
+def _read_file(
+    path: Path, format_: str | None, role: Role, builder: BeliefsBuilder, progress: Progress
+) -> str:
+    name = "standard input" if path == STDIN else printable(str(path))
+    rdf_format = _format(path, format_, name)
+    try:
+        with _opened(path, name, progress) as (file, digest):
+            before = len(builder)
+            builder.add_parsed(ox.parse(file, format=rdf_format), role, datasets=rdf_format.supports_datasets)
+            if len(builder) == before:
+                raise InputError(f"{name} holds no triple; give a file that holds some")
+            return digest.hexdigest()
+    except SyntaxError as error:
+        raise InputError(_syntax_message(name, rdf_format, error)) from error
+    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
+        raise InputError(
+            f"{name} is not a whole gzip file ({printable(str(error))}); pack it again"
+        ) from error
+    except OSError as error:
+        raise InputError(f"{name} cannot be read: {error.strerror or printable(str(error), 200)}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name} is not UTF-8 text; RDF files are") from error
+
+
+def _syntax_message(name: str, rdf_format: ox.RdfFormat, error: SyntaxError) -> str:
+    said = printable((error.msg or "").split(": ", 1)[-1], 200)
+    if "LoadDocumentCallback" in said:
+        return (
+            f"{name} uses a remote JSON-LD context, which is never fetched; write the context into the file"
+        )
+    if "No scheme found" in said:
+        said += "; write IRIs in full or add @base"
+    where = f"{name}, line {error.lineno}" if error.lineno else name
+    return f"{where}: not valid {rdf_format.name}: {said}"
+
+
+def _format(path: Path, format_: str | None, name: str) -> ox.RdfFormat:
+    if format_ is not None:
+        found = ox.RdfFormat.from_media_type(format_) or ox.RdfFormat.from_extension(
+            {"turtle": "ttl", "ntriples": "nt", "nquads": "nq", "rdfxml": "rdf"}.get(
+                format_.lower(), format_.lower()
+            )
+        )
+        if found is None:
+            raise InputError(
+                f"{printable(format_)!r} is not an RDF format; try ttl, nt, nq, trig, rdf or jsonld"
+            )
+        return found
+    suffixes = [s for s in path.suffixes if s != ".gz"]
+    suffix = suffixes[-1][1:].lower() if suffixes else ""
+    found = ox.RdfFormat.from_extension({"owl": "rdf", "json": "jsonld"}.get(suffix, suffix))
+    if found is None:
+        raise InputError(
+            f"the format of {name} cannot be told from its name; "
+            "add --format ttl, nt, nq, trig, rdf or jsonld"
+        )
+    return found
+
+
+class _Digested(io.RawIOBase):
+    """A file that is hashed and counted while it is read."""
+
+    def __init__(self, file: IO[bytes], tell: Callable[[int], None]) -> None:
+        self._file = file
+        self._tell = tell
+        self._size = 0
+        self.digest = hashlib.sha256()
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._file.read(size)
+        self.digest.update(data)
+        self._size += len(data)
+        self._tell(self._size)
+        return data
+
+
+@contextmanager
+def _opened(path: Path, name: str, progress: Progress) -> Iterator[tuple[IO[bytes], "hashlib._Hash"]]:
+    """Open a file, unpacked if it is gzipped; the digest is that of the bytes on disk."""
+    with sys.stdin.buffer if path == STDIN else path.open("rb") as raw:
+        size = None if path == STDIN else path.stat().st_size
+        digested = _Digested(raw, lambda done: progress(name, done, size))
+        unpacked = gzip.GzipFile(fileobj=digested) if path.suffix == ".gz" else digested
+        yield cast(IO[bytes], unpacked), digested.digest

@@ -1,0 +1,107 @@
+"""Terms: the one place where rdflib's, pyoxigraph's and SPARQL JSON's terms become ours.
+
+A term is its canonical N-Triples text; language tags are in lower case, their value space in RDF 1.1.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import pyoxigraph as ox
+
+from rdf_kgeval.errors import InputError
+from rdf_kgeval.namespaces import XSD
+from rdf_kgeval.text import printable
+
+if TYPE_CHECKING:
+    import rdflib
+
+
+def iri(term: str) -> str:
+    """The IRI of an N-Triples IRI term; any other term as it is."""
+    return term[1:-1] if term.startswith("<") and not term.startswith("<<") else term
+
+
+def iri_term(text: str) -> str:
+    """An IRI, with or without angle brackets, as an N-Triples term."""
+    try:
+        return str(ox.NamedNode(text[1:-1] if text.startswith("<") and text.endswith(">") else text))
+    except ValueError as error:
+        raise InputError(
+            f"{printable(text, 200)!r} is not an absolute IRI ({error}); write it in full, such as "
+            "http://example.org/name"
+        ) from error
+
+
+def parse_term(term: str) -> ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple:
+    """The pyoxigraph term of an N-Triples term."""
+    (quad,) = ox.parse(f"<x:> <x:> {term} .", format=ox.RdfFormat.N_TRIPLES)
+    parsed: ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple = quad.object
+    return parsed
+
+
+def json_term(binding: Mapping[str, str]) -> str:
+    """The N-Triples term of a SPARQL JSON binding; ValueError where it is not valid RDF.
+
+    Virtuoso names blank nodes nodeID://b10001, as blank nodes or as IRIs.
+    """
+    kind, value = binding["type"], binding["value"]
+    if kind in ("uri", "bnode") and value.startswith("nodeID://"):
+        return str(ox.BlankNode(value.replace("nodeID://", "nodeID")))
+    if kind == "uri":
+        return str(ox.NamedNode(value))
+    if kind == "bnode":
+        return str(ox.BlankNode(value))
+    if kind not in ("literal", "typed-literal"):
+        raise ValueError(kind)
+    if "xml:lang" in binding:
+        return str(ox.Literal(value, language=binding["xml:lang"]))
+    return str(ox.Literal(value, datatype=ox.NamedNode(binding.get("datatype", f"{XSD}string"))))
+
+
+def from_rdflib(graph: "rdflib.Graph") -> Iterator[ox.Quad]:
+    """The quads of an rdflib Graph or Dataset."""
+    import rdflib
+
+    convert = _RdflibTerms()
+    if isinstance(graph, rdflib.Dataset):
+        for s, p, o, g in graph.quads():
+            named = (
+                isinstance(g, (rdflib.URIRef, rdflib.BNode)) and g != rdflib.graph.DATASET_DEFAULT_GRAPH_ID
+            )
+            yield ox.Quad(convert[s], convert[p], convert[o], convert[g] if named else ox.DefaultGraph())
+    else:
+        for s, p, o in graph:
+            yield ox.Quad(convert[s], convert[p], convert[o])
+
+
+def rdflib_term(term: "rdflib.term.Node") -> str:
+    """The N-Triples term of an rdflib term."""
+    return str(_RdflibTerms()[term])
+
+
+class _RdflibTerms(dict[Any, Any]):
+    """rdflib terms to pyoxigraph's, each converted once."""
+
+    def __missing__(self, term: Any) -> Any:
+        import rdflib
+
+        try:
+            if isinstance(term, rdflib.URIRef):
+                converted: Any = ox.NamedNode(str(term))
+            elif isinstance(term, rdflib.BNode):
+                # Any string can be an rdflib label; only letters and digits are safe in N-Triples.
+                converted = ox.BlankNode("b" + str(term).encode().hex())
+            elif isinstance(term, rdflib.Literal) and term.language:
+                converted = ox.Literal(str(term), language=term.language)
+            elif isinstance(term, rdflib.Literal):
+                converted = ox.Literal(str(term), datatype=ox.NamedNode(str(term.datatype or f"{XSD}string")))
+            else:
+                raise InputError(
+                    f"the rdflib graph holds {printable(repr(term), 120)}, which is not an RDF term"
+                )
+        except ValueError as error:
+            raise InputError(
+                f"the rdflib graph holds {printable(repr(term), 120)}, which is not valid RDF ({error})"
+            ) from error
+        self[term] = converted
+        return converted
