@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import io
+import re
 import sys
 import tempfile
 import zlib
@@ -10,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pyoxigraph as ox
@@ -248,6 +249,8 @@ def _read_file(
     try:
         with _opened(path, name, progress) as (file, digest):
             before = len(builder)
+            if rdf_format == ox.RdfFormat.RDF_XML:
+                _refuse_entity_bomb(file.peek(_BUFFER), name)
             builder.add_parsed(ox.parse(file, format=rdf_format), role, datasets=rdf_format.supports_datasets)
             if len(builder) == before:
                 raise InputError(f"{name} holds no triple; give a file that holds some")
@@ -311,19 +314,34 @@ class _Digested(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def read(self, size: int = -1) -> bytes:
-        data = self._file.read(size)
+    def readinto(self, buffer: Any) -> int:
+        data = self._file.read(len(buffer))
+        buffer[: len(data)] = data
         self.digest.update(data)
         self._size += len(data)
         self._tell(self._size)
-        return data
+        return len(data)
 
 
 @contextmanager
-def _opened(path: Path, name: str, progress: Progress) -> Iterator[tuple[IO[bytes], "hashlib._Hash"]]:
+def _opened(
+    path: Path, name: str, progress: Progress
+) -> Iterator[tuple[io.BufferedReader | gzip.GzipFile, "hashlib._Hash"]]:
     """Open a file, unpacked if it is gzipped; the digest is that of the bytes on disk."""
     with sys.stdin.buffer if path == STDIN else path.open("rb") as raw:
         size = None if path == STDIN else path.stat().st_size
         digested = _Digested(raw, lambda done: progress(name, done, size))
-        unpacked = gzip.GzipFile(fileobj=digested) if path.suffix == ".gz" else digested
-        yield cast(IO[bytes], unpacked), digested.digest
+        file = io.BufferedReader(digested, _BUFFER)
+        yield (gzip.GzipFile(fileobj=file) if path.suffix == ".gz" else file), digested.digest
+
+
+def _refuse_entity_bomb(head: bytes, name: str) -> None:
+    """Stop XML entities that expand beyond a namespace: the parser would follow them until memory ends."""
+    if b"<!DOCTYPE" not in head:
+        return
+    values = re.findall(rb"""<!ENTITY[^"'>]*["']([^"']*)""", head)
+    if b">" not in head[head.index(b"<!DOCTYPE") :] or any(b"&" in v or len(v) > 200 for v in values):
+        raise InputError(f"{name} declares XML entities that are long or nested; write them out in the file")
+
+
+_BUFFER = 1 << 20

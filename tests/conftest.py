@@ -1,0 +1,159 @@
+"""Real servers for the tests, and a server that misbehaves on demand."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    if not SHARED_DATA.exists():
+        pytest.skip(f"the real evaluation sets are not at {SHARED_DATA}")
+    return SHARED_DATA
+
+
+@pytest.fixture(autouse=True)
+def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [n for n in os.environ if n.startswith("KGEVAL_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("NETRC", "/nonexistent/netrc")
+
+
+def free_port() -> int:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port: int = s.getsockname()[1]
+        return port
+
+
+def wait_for(url: str, process: subprocess.Popen[bytes]) -> None:
+    for _ in range(600):
+        try:
+            urllib.request.urlopen(url, timeout=5).close()
+        except urllib.error.HTTPError:
+            return
+        except OSError:
+            if process.poll() is not None:
+                raise RuntimeError(f"the server ended with {process.returncode}") from None
+            time.sleep(0.1)
+        else:
+            return
+    raise RuntimeError(f"no answer at {url}")
+
+
+@dataclass(frozen=True)
+class Server:
+    query: str
+    """URL for queries."""
+    load: Callable[[bytes, str], None]
+    """Put N-Triples into a named graph, in place of what it held."""
+
+
+@pytest.fixture(scope="session")
+def oxigraph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    program = Path(sys.executable).with_name("oxigraph")
+    port = free_port()
+    command = [
+        program,
+        "serve",
+        "--location",
+        tmp_path_factory.mktemp("oxigraph"),
+        "--bind",
+        f"127.0.0.1:{port}",
+    ]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    base = f"http://127.0.0.1:{port}"
+    try:
+        wait_for(f"{base}/query?query=ASK%7B%7D", process)
+
+        def load(data: bytes, graph: str) -> None:
+            request = urllib.request.Request(
+                f"{base}/store?graph={graph}" if graph else f"{base}/store?default",
+                data,
+                {"Content-Type": "application/n-triples"},
+                method="PUT",
+            )
+            urllib.request.urlopen(request, timeout=60).close()
+
+        yield Server(f"{base}/query", load)
+    finally:
+        process.kill()
+        process.wait()
+
+
+VIRTUOSO_INI = """
+[Database]
+DatabaseFile = v.db
+ErrorLogFile = v.log
+LockFile = v.lck
+TransactionFile = v.trx
+xa_persistent_file = v.pxa
+[TempDatabase]
+DatabaseFile = v-temp.db
+TransactionFile = v-temp.trx
+[Parameters]
+ServerPort = 127.0.0.1:{sql}
+DisableUnixSocket = 1
+CheckpointInterval = 0
+NumberOfBuffers = 10000
+MaxDirtyBuffers = 6000
+DirsAllowed = .
+SchedulerInterval = 0
+[HTTPServer]
+ServerPort = 127.0.0.1:{http}
+[SPARQL]
+ResultSetMaxRows = 1000
+"""
+
+
+@pytest.fixture(scope="session")
+def virtuoso(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A Virtuoso whose ResultSetMaxRows is 1,000, so that few triples exceed it."""
+    program, isql = shutil.which("virtuoso-t"), shutil.which("isql-vt")
+    if program is None or isql is None:
+        if os.environ.get("CI"):
+            pytest.fail("Virtuoso is absent; in CI it must be there")
+        pytest.skip("Virtuoso is absent: apt-get install virtuoso-opensource")
+    folder = tmp_path_factory.mktemp("virtuoso")
+    sql, http = free_port(), free_port()
+    (folder / "v.ini").write_text(VIRTUOSO_INI.format(sql=sql, http=http))
+    process = subprocess.Popen(
+        [program, "+foreground", "+configfile", "v.ini"],
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        wait_for(f"http://127.0.0.1:{http}/sparql?query=ASK%7B%7D", process)
+
+        def execute(statement: str) -> None:
+            done = subprocess.run(
+                [isql, f"127.0.0.1:{sql}", "dba", "dba", "VERBOSE=OFF", f"EXEC={statement}"],
+                capture_output=True,
+                text=True,
+                timeout=120,
+                check=False,
+            )
+            assert "Error" not in done.stdout + done.stderr, done.stdout + done.stderr
+
+        def load(data: bytes, graph: str) -> None:
+            (folder / "data.nt").write_bytes(data)
+            execute(f"SPARQL CLEAR GRAPH <{graph}>")
+            execute(f"DB.DBA.TTLP_MT(file_open('data.nt'), '', '{graph}', 0)")
+
+        yield Server(f"http://127.0.0.1:{http}/sparql", load)
+    finally:
+        process.kill()
+        process.wait()

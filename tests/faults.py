@@ -1,0 +1,182 @@
+"""A SPARQL endpoint over a pyoxigraph store that misbehaves as told."""
+
+import json
+import threading
+import time
+import urllib.parse
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pyoxigraph as ox
+
+Fault = Callable[["Handler", bytes], bool]
+"""Given the handler and the right body; answers itself and returns True, or returns False to go on."""
+
+
+class FaultyServer(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self, data: bytes, fault: Fault) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.store = ox.Store()
+        self.store.bulk_load(data, format=ox.RdfFormat.N_QUADS)
+        self.fault = fault
+        self.queries: list[str] = []
+        self.headers_seen: list[dict[str, str]] = []
+        self.seen: Counter[str] = Counter()
+        self.hang = threading.Event()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}/sparql"
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: FaultyServer
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        self.answer(urllib.parse.urlsplit(self.path).query)
+
+    def do_POST(self) -> None:
+        self.answer(self.rfile.read(int(self.headers["Content-Length"])).decode())
+
+    def answer(self, form: str) -> None:
+        query = urllib.parse.parse_qs(form).get("query", [""])[0]
+        self.server.queries.append(query)
+        self.server.headers_seen.append(dict(self.headers))
+        self.close_connection = True
+        self.query = query
+        try:
+            body = self.evaluate(query)
+        except SyntaxError as error:
+            self.reply(str(error).encode(), status=400, kind="text/plain")
+            return
+        if not self.server.fault(self, body):
+            self.reply(body)
+
+    def evaluate(self, query: str) -> bytes:
+        result = self.server.store.query(query, use_default_graph_as_union=True)
+        return result.serialize(format=ox.QueryResultsFormat.JSON)
+
+    def reply(
+        self,
+        body: bytes,
+        *,
+        status: int = 200,
+        kind: str = "application/sparql-results+json",
+        length: int | None = None,
+        **headers: str,
+    ) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body) if length is None else length))
+        self.send_header("Connection", "close")
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+@contextmanager
+def faulty(data: bytes, fault: Fault = lambda *_: False) -> Iterator[FaultyServer]:
+    server = FaultyServer(data, fault)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.hang.set()
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def is_page(query: str) -> bool:
+    """Tell the queries that fetch triples from those that count."""
+    return "LIMIT" in query and "COUNT" not in query
+
+
+def first(n: int, fault: Fault) -> Fault:
+    """Misbehave for the first n pages only."""
+
+    def limited(handler: Handler, body: bytes) -> bool:
+        if not is_page(handler.query) or handler.server.seen["faults"] >= n:
+            return False
+        handler.server.seen["faults"] += 1
+        return fault(handler, body)
+
+    return limited
+
+
+def status(code: int, **headers: str) -> Fault:
+    def fault(handler: Handler, body: bytes) -> bool:
+        handler.reply(b"busy", status=code, kind="text/plain", **headers)
+        return True
+
+    return fault
+
+
+def dropped(handler: Handler, body: bytes) -> bool:
+    handler.reply(body[: len(body) // 2], length=len(body))
+    return True
+
+
+def truncated(handler: Handler, body: bytes) -> bool:
+    handler.reply(body[: len(body) // 2])
+    return True
+
+
+def wrong_type(handler: Handler, body: bytes) -> bool:
+    handler.reply(body, kind="text/csv")
+    return True
+
+
+def html_page(handler: Handler, body: bytes) -> bool:
+    handler.reply(b"<html><head><title>Maintenance</title></head></html>", kind="text/html")
+    return True
+
+
+def partial_results(handler: Handler, body: bytes) -> bool:
+    handler.reply(body, X_SQL_State="S1TAT")
+    return True
+
+
+def silent(handler: Handler, body: bytes) -> bool:
+    handler.server.hang.wait(60)
+    return True
+
+
+def dripping(handler: Handler, body: bytes) -> bool:
+    handler.send_response(200)
+    handler.send_header("Content-Type", "application/sparql-results+json")
+    handler.end_headers()
+    for i in range(len(body)):
+        if handler.server.hang.is_set():
+            break
+        handler.wfile.write(body[i : i + 1])
+        handler.wfile.flush()
+        time.sleep(0.05)
+    return True
+
+
+def at_most(rows: int, *, said: bool) -> Fault:
+    """Cut every SELECT to some rows, with or without Virtuoso's header."""
+
+    def fault(handler: Handler, body: bytes) -> bool:
+        if "COUNT" in handler.query and "GROUP BY" not in handler.query:
+            return False
+        limited = f"SELECT * WHERE {{ {{ {handler.query} }} }} LIMIT {rows}"
+        cut = handler.evaluate(limited)
+        if len(json.loads(body)["results"]["bindings"]) <= rows:
+            return False
+        handler.reply(cut, **({"X_SPARQL_MaxRows": str(rows)} if said else {}))
+        return True
+
+    return fault

@@ -1,0 +1,207 @@
+import gzip
+import io
+import sys
+from pathlib import Path
+
+import pytest
+import rdflib
+
+import rdf_kgeval as kgeval
+from rdf_kgeval.beliefs import Beliefs, Role
+from rdf_kgeval.errors import InputError
+
+EX = "http://example.org/"
+TURTLE = """@prefix : <http://example.org/> .
+:a :p :b ; :q "x"@en , 7 .
+:b :p :c .
+"""
+
+
+def triples(beliefs: Beliefs, *roles: Role) -> set[tuple[str, str, str]]:
+    wanted = roles or (Role.BELIEF,)
+    return {beliefs.triple(row) for row in range(len(beliefs)) if beliefs.role[row] in wanted}
+
+
+@pytest.fixture
+def kg(tmp_path: Path) -> Path:
+    path = tmp_path / "kg.ttl"
+    path.write_text(TURTLE)
+    return path
+
+
+@pytest.mark.parametrize("suffix", ["nt", "nq", "ttl", "trig", "rdf", "jsonld", "owl", "n3"])
+def test_every_format_gives_the_same_beliefs(kg: Path, suffix: str) -> None:
+    other = kg.with_name(f"other.{suffix}")
+    same = {
+        "nq": "nt",
+        "trig": "turtle",
+        "ttl": "turtle",
+        "owl": "xml",
+        "rdf": "pretty-xml",
+        "jsonld": "json-ld",
+    }
+    rdflib.Graph().parse(kg).serialize(other, format=same.get(suffix, suffix), encoding="utf-8")
+    assert triples(kgeval.read_beliefs(other)) == triples(kgeval.read_beliefs(kg))
+
+
+def test_several_files_gzipped_and_plain(kg: Path) -> None:
+    packed = kg.with_name("more.nt.gz")
+    packed.write_bytes(
+        gzip.compress(b"<http://example.org/c> <http://example.org/p> <http://example.org/d> .\n")
+    )
+    assert len(triples(kgeval.read_beliefs([kg, packed]))) == 5
+
+
+def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(TURTLE.encode())))
+    assert len(triples(kgeval.read_beliefs("-", format="ttl"))) == 4
+
+
+def test_an_rdflib_graph(kg: Path) -> None:
+    assert triples(kgeval.read_beliefs(rdflib.Graph().parse(kg))) == triples(kgeval.read_beliefs(kg))
+
+
+def test_blank_nodes_are_background(tmp_path: Path) -> None:
+    path = tmp_path / "kg.ttl"
+    path.write_text(TURTLE + ":c :p [ :q 1 ] .")
+    beliefs = kgeval.read_beliefs(path)
+    assert beliefs.n_beliefs == 4
+    assert len(triples(beliefs, Role.BACKGROUND)) == 2
+
+
+def test_scope_by_predicate_keeps_the_rest_as_background(kg: Path) -> None:
+    beliefs = kgeval.read_beliefs(kg, predicates=[EX + "p"])
+    assert {p for _, p, _ in triples(beliefs)} == {f"<{EX}p>"}
+    assert len(triples(beliefs, Role.BACKGROUND)) == 2
+
+
+def test_scope_by_graph_counts_a_triple_that_stands_in_two(tmp_path: Path) -> None:
+    path = tmp_path / "kg.trig"
+    path.write_text("@prefix : <http://example.org/> . :g1 { :a :p :b , :c } :g2 { :a :p :b , :d }")
+    beliefs = kgeval.read_beliefs(path, graph=EX + "g1")
+    assert {o for _, _, o in triples(beliefs)} == {f"<{EX}b>", f"<{EX}c>"}
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "PREFIX : <http://example.org/> SELECT ?s ?p ?o { ?s ?p ?o FILTER(?p = :p) }",
+        "PREFIX : <http://example.org/> SELECT ?o ?p ?s WHERE { ?s ?p ?o . ?s :p ?o }",
+        "PREFIX : <http://example.org/> CONSTRUCT { ?x :p ?y } WHERE { ?x :p ?y }",
+        "PREFIX : <http://example.org/> CONSTRUCT WHERE { ?x :p ?y }",
+    ],
+)
+def test_scope_by_query(kg: Path, query: str) -> None:
+    scope = kg.with_name("scope.rq")
+    scope.write_text(query)
+    beliefs = kgeval.read_beliefs(kg, scope=scope)
+    assert triples(beliefs) == triples(kgeval.read_beliefs(kg, predicates=[EX + "p"]))
+    assert len(triples(beliefs, Role.BACKGROUND)) == 2
+
+
+def test_scope_by_query_sees_named_graphs_as_one(tmp_path: Path) -> None:
+    path, scope = tmp_path / "kg.trig", tmp_path / "scope.rq"
+    path.write_text("@prefix : <http://example.org/> . :g1 { :a :p :b } :g2 { :a :q :c }")
+    scope.write_text("SELECT ?s ?p ?o { ?s ?p ?o }")
+    assert kgeval.read_beliefs(path, scope=scope).n_beliefs == 2
+    assert kgeval.read_beliefs(path, scope=scope, graph=EX + "g1").n_beliefs == 1
+
+
+def test_context_wins_over_belief(kg: Path) -> None:
+    given, unknown = kg.with_name("given.nt"), kg.with_name("unknown.nt")
+    given.write_text(f"<{EX}a> <{EX}p> <{EX}b> .\n<{EX}z> <{EX}p> <{EX}b> .")
+    unknown.write_text(f"<{EX}b> <{EX}p> <{EX}c> .")
+    beliefs = kgeval.read_beliefs(kg, context=[given], context_unknown=[unknown])
+    assert beliefs.n_beliefs == 2
+    assert len(triples(beliefs, Role.GIVEN)) == 2
+    assert len(triples(beliefs, Role.UNKNOWN)) == 1
+
+
+NASTY = (
+    "it's \"quoted\" \\ back\\slash\nnew\r\nline\ttab \x1b[31mred\x1b[0m \u202ertl '; DROP TABLE beliefs; -- "
+    '} } INSERT DATA { <x:> <x:> "x" } # <img src=x onerror=alert(1)>'
+)
+
+
+def test_hostile_literals_pass_unchanged() -> None:
+    graph = rdflib.Graph()
+    subject = rdflib.URIRef("http://example.org/it's?a=%22;--(')")
+    for text in (NASTY, "x" * 1_000_000, ""):
+        graph.add((subject, rdflib.URIRef(EX + "p"), rdflib.Literal(text)))
+    beliefs = kgeval.read_beliefs(graph)
+    back = rdflib.Graph()
+    back.parse(data="\n".join(beliefs.line(row) for row in beliefs.rows), format="nt")
+    assert {str(o) for o in back.objects()} == {NASTY, "x" * 1_000_000, ""}
+    assert set(back.subjects()) == {subject}
+
+
+def broken_turtle() -> str:
+    lines = ["@prefix : <http://example.org/> ."] + [f":s{i} :p :o{i} ." for i in range(8000)]
+    lines[7311] = ":s :p <not closed ."
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("kg.ttl", broken_turtle().encode(), "kg.ttl, line 7312: not valid Turtle"),
+        ("kg.ttl", b"", "holds no triple"),
+        ("kg.ttl", b"# only a comment\n", "holds no triple"),
+        ("kg.nt", b"\x89PNG\r\n\x1a\n\x00\x00", "kg.nt, line 1: not valid N-Triples"),
+        ("kg.ttl", b"<a> <b> <c> .", "write IRIs in full or add @base"),
+        ("kg.pdf", b"%PDF", "cannot be told from its name; add --format"),
+        ("kg.nt.gz", b"not gzip", "not a whole gzip file"),
+        (
+            "kg.nt.gz",
+            gzip.compress(b"<http://a> <http://b> <http://c> .\n" * 9999)[:-20],
+            "not a whole gzip file",
+        ),
+        ("kg.jsonld", b'{"@context": "http://127.0.0.1:1/c", "@id": "http://a"}', "which is never fetched"),
+        ("kg.rdf", b"<html><body>", "not valid RDF/XML"),
+        ("kg.ttl", b"[] <http://example.org/p> [] .", "name the triples with --scope"),
+        ("kg.nq", b'<http://a> <http://b> <<( _:a <http://b> "c" )>> .', "give that node an IRI"),
+    ],
+)
+def test_bad_files_are_one_sentence(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError) as caught:
+        kgeval.read_beliefs(tmp_path / name)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_missing_file_and_folder(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"absent\.ttl cannot be read: No such file"):
+        kgeval.read_beliefs(tmp_path / "absent.ttl")
+    (tmp_path / "folder.ttl").mkdir()
+    with pytest.raises(InputError, match=r"folder\.ttl cannot be read: Is a directory"):
+        kgeval.read_beliefs(tmp_path / "folder.ttl")
+
+
+def test_scope_that_matches_nothing_says_what_is_there(kg: Path) -> None:
+    with pytest.raises(InputError, match=r"matches <http://example.org/zz>; the predicates there are"):
+        kgeval.read_beliefs(kg, predicates=[EX + "zz"])
+    with pytest.raises(InputError, match="not an absolute IRI"):
+        kgeval.read_beliefs(kg, predicates=["p"])
+
+
+def test_an_entity_bomb_does_not_explode(tmp_path: Path) -> None:
+    entities = "".join(f'<!ENTITY e{i} "{f"&e{i - 1};" * 10}">' for i in range(1, 12))
+    path = tmp_path / "bomb.rdf"
+    path.write_text(
+        f'<?xml version="1.0"?><!DOCTYPE rdf:RDF [<!ENTITY e0 "lol">{entities}]>'
+        '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://example.org/">'
+        '<rdf:Description rdf:about="http://example.org/a"><e:p>&e11;</e:p></rdf:Description></rdf:RDF>'
+    )
+    with pytest.raises(InputError, match="long or nested"):
+        kgeval.read_beliefs(path)
+
+
+def test_entities_that_abbreviate_a_namespace_are_fine(tmp_path: Path) -> None:
+    path = tmp_path / "kg.rdf"
+    path.write_text(
+        '<!DOCTYPE rdf:RDF [<!ENTITY ex "http://example.org/">]>'
+        '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://example.org/">'
+        '<rdf:Description rdf:about="&ex;a"><e:p rdf:resource="&ex;b"/></rdf:Description></rdf:RDF>'
+    )
+    assert triples(kgeval.read_beliefs(path)) == {(f"<{EX}a>", f"<{EX}p>", f"<{EX}b>")}
