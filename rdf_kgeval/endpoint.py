@@ -196,9 +196,7 @@ class Endpoint:
         if 300 <= error.code < 400:
             return EndpointError(f"{self.name} {what}; give the URL that it redirects to, if you trust it")
         if error.code >= 500:
-            return IncompleteError(
-                f"{self.name} {what}; it may be asked for less with --predicate or --scope"
-            )
+            return IncompleteError(f"{self.name} {what}; ask for less with --predicate or --scope")
         return EndpointError(f"{self.name} {what}; check the URL, --graph and --scope")
 
     def _failure(self, error: Exception) -> Exception:
@@ -218,8 +216,8 @@ class Endpoint:
 
     def _parse(self, headers: http.client.HTTPMessage, body: bytes, variables: Sequence[str]) -> Answer:
         if "S1TAT" in headers.get("X-SQL-State", ""):
-            raise IncompleteError(
-                f"{self.name} ran out of its own time limit and sent only a part of the rows; "
+            raise _PassingError(
+                "ran out of its own time limit and sent only a part of the rows; "
                 "ask for less with --predicate or --scope"
             )
         kind = headers.get_content_type()
@@ -332,14 +330,20 @@ def _first_line(body: bytes) -> str:
 
 
 def _rows(body: bytes, variables: Sequence[str]) -> tuple[list[Row], int]:
+    rows = _strict_rows(body, variables)
+    return _tolerant_rows(body, variables) if rows is None else (rows, 0)
+
+
+def _strict_rows(body: bytes, variables: Sequence[str]) -> list[Row] | None:
+    # A function of its own, because pyoxigraph's solutions must not outlive their thread in a traceback.
     try:
         solutions = ox.parse_query_results(body, format=ox.QueryResultsFormat.JSON)
         if not isinstance(solutions, ox.QuerySolutions):
-            raise EndpointError("the endpoint answered a SELECT with a boolean; is it a SPARQL endpoint?")
+            return None
         at = [solutions.variables.index(ox.Variable(v)) for v in variables]
-        return [tuple(_text(solution[i]) for i in at) for solution in solutions], 0
+        return [tuple(_text(solution[i]) for i in at) for solution in solutions]
     except (SyntaxError, ValueError):
-        return _tolerant_rows(body, variables)
+        return None
 
 
 def _text(term: Any) -> str | None:

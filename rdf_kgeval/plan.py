@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rdf_kgeval.beliefs import Role, Triple
-from rdf_kgeval.endpoint import Endpoint
+from rdf_kgeval.endpoint import Endpoint, Row
 from rdf_kgeval.errors import EndpointError, InputError
 from rdf_kgeval.namespaces import RDF_TYPE
 from rdf_kgeval.scope import Scope, ScopeQuery
@@ -96,11 +96,9 @@ def _predicate_units(endpoint: Endpoint, scope: Scope) -> list[Unit]:
     total = count(endpoint, f"SELECT (COUNT(*) AS ?n) WHERE {{ {pattern} }}")
     grouped = f"SELECT ?p (COUNT(*) AS ?n) WHERE {{ {pattern} }} GROUP BY ?p"
     answer = endpoint.select(grouped, ["p", "n"])
-    rows = list(answer.rows)
-    while answer.limit is not None and len(answer.rows) >= answer.limit:
-        page = f"SELECT ?p ?n WHERE {{ {{ {grouped} ORDER BY ?p }} }} LIMIT {answer.limit} OFFSET {len(rows)}"
-        answer = endpoint.select(page, ["p", "n"])
-        rows += answer.rows
+    rows = answer.rows
+    if answer.limit is not None and len(rows) >= answer.limit:
+        rows = _paged(endpoint, f"{grouped} ORDER BY ?p", answer.limit)
     counts = {p: _integer(endpoint, n) for p, n in rows if p is not None}
     if sum(counts.values()) != total:
         raise EndpointError(
@@ -108,6 +106,16 @@ def _predicate_units(endpoint: Endpoint, scope: Scope) -> list[Unit]:
             "predicate; its answers are cut short or it is being changed: run the command again"
         )
     return [_unit(scope, group, sum(counts[p] for p in group)) for group in _groups(sorted(counts.items()))]
+
+
+def _paged(endpoint: Endpoint, ordered: str, size: int) -> list[Row]:
+    rows: list[Row] = []
+    while True:
+        page = f"SELECT ?p ?n WHERE {{ {{ {ordered} }} }} LIMIT {size} OFFSET {len(rows)}"
+        more = endpoint.select(page, ["p", "n"]).rows
+        rows += more
+        if len(more) < size:
+            return rows
 
 
 def _groups(counts: list[tuple[str, int]]) -> Iterator[list[str]]:

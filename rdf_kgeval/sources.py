@@ -324,15 +324,15 @@ class _Digested(io.RawIOBase):
 
 
 @contextmanager
-def _opened(
-    path: Path, name: str, progress: Progress
-) -> Iterator[tuple[io.BufferedReader | gzip.GzipFile, "hashlib._Hash"]]:
+def _opened(path: Path, name: str, progress: Progress) -> Iterator[tuple[io.BufferedReader, "hashlib._Hash"]]:
     """Open a file, unpacked if it is gzipped; the digest is that of the bytes on disk."""
     with sys.stdin.buffer if path == STDIN else path.open("rb") as raw:
         size = None if path == STDIN else path.stat().st_size
         digested = _Digested(raw, lambda done: progress(name, done, size))
-        file = io.BufferedReader(digested, _BUFFER)
-        yield (gzip.GzipFile(fileobj=file) if path.suffix == ".gz" else file), digested.digest
+        file: io.BufferedReader = io.BufferedReader(digested, _BUFFER)
+        if path.suffix == ".gz":
+            file = io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=file)), _BUFFER)
+        yield file, digested.digest
 
 
 def _refuse_entity_bomb(head: bytes, name: str) -> None:

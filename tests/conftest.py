@@ -13,6 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# The machines that run the tests are noisy, and a red run must mean a defect.
+settings.register_profile("test", deadline=None, derandomize=True)
+settings.load_profile("test")
 
 SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
 

@@ -7,7 +7,8 @@ from rdf_kgeval.labels import Labels, readable
 
 TURTLE = """@prefix : <http://example.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
 @prefix skos: <http://www.w3.org/2004/02/skos/core#> .
-:JoeLouisArena a :Stadium ; :homeStadiumOf :RedWings ; rdfs:label "Arena"@de , "Joe Louis Arena"@en-us , "JLA" .
+:JoeLouisArena a :Stadium ; :homeStadiumOf :RedWings ;
+  rdfs:label "Arena"@de , "Joe Louis Arena"@en-us , "JLA" .
 :RedWings a :SportsTeam ; skos:prefLabel "Red Wings"@en ; :founded 1926 .
 """
 
