@@ -180,7 +180,7 @@ class Beliefs:
                 yield row, (s, p, o, graph)
 
     def to_store(self) -> ox.Store:
-        """All rows as an in-memory SPARQL store."""
+        """All rows as an in-memory SPARQL store; it may respell literals, see `find_in_store`."""
         store = ox.Store()
         text = io.BytesIO()
         for _, (s, p, o, g) in self.quads():
@@ -188,6 +188,30 @@ class Beliefs:
         text.seek(0)
         store.bulk_load(input=text, format=ox.RdfFormat.N_QUADS)
         return store
+
+    def find_in_store(self, s: str, p: str, o: str) -> list[int]:
+        """The rows that a triple of `to_store` stands for.
+
+        The store keeps a number's value, not its spelling, so that "7" may stand for "007" and "7".
+        """
+        spellings = self._respelt.get(o, [])
+        rows = [self.find(s, p, spelling) for spelling in (o, *spellings)]
+        return [row for row in rows if row is not None]
+
+    @cached_property
+    def _respelt(self) -> dict[str, list[str]]:
+        """For each literal as the store spells it, how else the table does."""
+        literals = [t for t in self.terms[self.terms.starting('"')] if t.endswith(">")]
+        store = ox.Store()
+        store.bulk_load(
+            "".join(f"<x:{i}> <x:> {t} .\n" for i, t in enumerate(literals)), format=ox.RdfFormat.N_TRIPLES
+        )
+        respelt: dict[str, list[str]] = {}
+        for quad in store:
+            spelt, original = str(quad.object), literals[int(str(quad.subject)[3:-1])]
+            if spelt != original:
+                respelt.setdefault(spelt, []).append(original)
+        return respelt
 
     def save(self, folder: Path) -> None:
         """Write the table and its columns as .npy files that can be mapped into memory."""

@@ -30,7 +30,7 @@ from rdf_kgeval.text import plural, printable
 _SMALLEST_PAGE = 100
 # Stores that renumber blank nodes in each response, such as Jena, use labels of this form.
 _RENUMBERED = re.compile(r"_:b\d+$")
-# Virtuoso keeps the values of these literals, but not how they were written.
+# Virtuoso and Oxigraph keep the values of these literals, but not how they were written.
 _REWRITTEN_TYPES = (
     "integer decimal double float boolean dateTime date time int long short byte nonNegativeInteger "
     "positiveInteger nonPositiveInteger negativeInteger unsignedInt unsignedLong unsignedShort unsignedByte "
@@ -94,18 +94,17 @@ def _notes(endpoint: Endpoint, scope: Scope, skipped: int, rewritten: int, renum
         notes.append(f"left out {plural(skipped, 'triple')} with an IRI or a term that is not valid RDF")
     if renumbered:
         notes.append("this store renumbers blank nodes in every answer: one node may appear as several")
-    if "virtuoso" in endpoint.server.lower():
-        if rewritten:
-            notes.append(
-                f"{plural(rewritten, 'literal')} may be spelt otherwise than when loaded: Virtuoso keeps the "
-                "values of numbers, dates and booleans, not their spelling, so the ids of these beliefs may "
-                "differ from those of the original file"
-            )
-        if scope.graph is None and scope.query is None:
-            notes.append(
-                "Virtuoso answers from all of its graphs, its own system graphs included; "
-                "name yours with --graph"
-            )
+    store = next((name for name in ("Virtuoso", "Oxigraph") if name.lower() in endpoint.server.lower()), None)
+    if store and rewritten:
+        notes.append(
+            f"{plural(rewritten, 'literal')} may be spelt otherwise than when loaded: {store} keeps the "
+            "values of numbers, dates and booleans, not their spelling, so the ids of these beliefs may differ "
+            "from those of the original file"
+        )
+    if store == "Virtuoso" and scope.graph is None and scope.query is None:
+        notes.append(
+            "Virtuoso answers from all of its graphs, its own system graphs included; name yours with --graph"
+        )
     return notes
 
 

@@ -237,7 +237,9 @@ def _apply_query(beliefs: Beliefs, scope: Scope, query: ScopeQuery) -> Beliefs:
                 f"{query.name} gives {printable(f'{s} {p} {o}', 200)}, which is not a triple: bind ?s to an "
                 "IRI or blank node, ?p to an IRI and ?o to anything"
             )
-        builder.add([(str(s), str(p), str(o), "")], Role.BELIEF)
+        constructed = str(s), str(p), str(o)
+        found = [beliefs.triple(row) for row in beliefs.find_in_store(*constructed)]
+        builder.add([(*triple, "") for triple in found or [constructed]], Role.BELIEF)
     return builder.build()
 
 

@@ -99,6 +99,21 @@ def test_scope_by_query(kg: Path, query: str) -> None:
     assert len(triples(beliefs, Role.BACKGROUND)) == 2
 
 
+def test_scope_by_query_keeps_the_spelling_of_numbers(tmp_path: Path) -> None:
+    path, scope = tmp_path / "kg.ttl", tmp_path / "scope.rq"
+    path.write_text("@prefix : <http://example.org/> . :a :p 007 , 7 , 1.50 , 8 . :b :p 7 .")
+    scope.write_text("SELECT ?s ?p ?o { ?s ?p ?o FILTER(?o < 8) }")
+    beliefs = kgeval.read_beliefs(path, scope=scope)
+    integer = "^^<http://www.w3.org/2001/XMLSchema#integer>"
+    assert {o for s, _, o in triples(beliefs) if s == f"<{EX}a>"} == {
+        f'"007"{integer}',
+        f'"7"{integer}',
+        '"1.50"^^<http://www.w3.org/2001/XMLSchema#decimal>',
+    }
+    assert {o for s, _, o in triples(beliefs) if s == f"<{EX}b>"} == {f'"7"{integer}'}
+    assert len(triples(beliefs, Role.BACKGROUND)) == 1
+
+
 def test_scope_by_query_sees_named_graphs_as_one(tmp_path: Path) -> None:
     path, scope = tmp_path / "kg.trig", tmp_path / "scope.rq"
     path.write_text("@prefix : <http://example.org/> . :g1 { :a :p :b } :g2 { :a :q :c }")

@@ -1,0 +1,258 @@
+"""The command as a user meets it: a process, its exit code, and what it writes where."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rdf_kgeval.beliefs import Beliefs
+from tests.faults import FaultyServer, Handler, faulty, is_page
+from tests.test_endpoint import DATA, EXPECTED
+
+KGEVAL = str(Path(sys.executable).with_name("kgeval"))
+TURTLE = """@prefix : <http://example.org/> .
+:JoeLouisArena a :Stadium ; :homeStadiumOf :RedWings . :RedWings a :SportsTeam .
+"""
+
+
+def kgeval(
+    *arguments: object, cwd: Path, stdin: bytes = b"", **environ: str
+) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [KGEVAL, *map(str, arguments)],
+        cwd=cwd,
+        input=stdin,
+        capture_output=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, "COLUMNS": "120", **environ},
+    )
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "kg.ttl").write_text(TURTLE)
+    return tmp_path
+
+
+def test_init_and_show(folder: Path) -> None:
+    made = kgeval("init", "run", "kg.ttl", cwd=folder)
+    assert (made.returncode, made.stdout) == (0, "")
+    assert made.stderr == "3 beliefs in 2 predicates: run\n"
+    shown = kgeval("show", "run", cwd=folder)
+    assert "Joe Louis Arena (Stadium) home stadium of Red Wings (Sports Team)" in shown.stdout
+    summary = json.loads(kgeval("show", "run", "--json", cwd=folder).stdout)
+    assert summary["beliefs"] == 3
+    assert summary["predicates"] == 2
+    assert summary["by_predicate"]["http://example.org/homeStadiumOf"] == 1
+    assert summary["by_class"] == {"http://example.org/SportsTeam": 1, "http://example.org/Stadium": 1}
+    assert sorted(p.name for p in folder.iterdir()) == ["kg.ttl", "run"]
+
+
+def test_the_same_input_gives_the_same_bytes(folder: Path) -> None:
+    for run in ("one", "two"):
+        assert kgeval("init", run, "kg.ttl", cwd=folder).returncode == 0
+    for path in (folder / "one").rglob("*"):
+        if path.is_file():
+            assert path.read_bytes() == (folder / "two" / path.relative_to(folder / "one")).read_bytes()
+
+
+def test_standard_input_and_json(folder: Path) -> None:
+    made = kgeval("init", "run", "-", "--format", "ttl", "--json", cwd=folder, stdin=TURTLE.encode())
+    assert json.loads(made.stdout)["beliefs"] == 3
+
+
+def broken() -> bytes:
+    return (
+        b"@prefix : <http://example.org/> .\n"
+        + b":s :p :o .\n" * 7310
+        + b":s :p <x y> .\n"
+        + b":s :p :o .\n" * 99
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["broken.ttl"], "broken.ttl, line 7312: not valid Turtle: Invalid IRI"),
+        (["absent.ttl"], "absent.ttl cannot be read: No such file or directory"),
+        (["empty.ttl"], "empty.ttl holds no triple"),
+        (["picture.png"], "the format of picture.png cannot be told from its name; add --format"),
+        (["picture.png", "--format", "ttl"], "picture.png, line 1: not valid Turtle"),
+        (["--endpoint", "http://127.0.0.1:1/sparql"], "no server answers at http://127.0.0.1:1/sparql"),
+        (["kg.ttl", "--scope", "bad.rq"], "bad.rq is not valid SPARQL: line 2, column"),
+        (["kg.ttl", "--scope", "absent.rq"], "the scope query absent.rq cannot be read: No such file"),
+        (["kg.ttl", "--predicate", "homeStadiumOf"], "is not an absolute IRI"),
+        (
+            ["kg.ttl", "--predicate", "http://example.org/none"],
+            "no triple in kg.ttl matches <http://example.org/none>",
+        ),
+        (["kg.ttl", "--context", "broken.ttl"], "broken.ttl, line 7312"),
+        (["kg.ttl", "--format", "docx"], "is not an RDF format"),
+        (["--endpoint", "http://u:s3cret@127.0.0.1:1/"], "holds credentials"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_leaves_nothing(
+    folder: Path, arguments: list[str], message: str
+) -> None:
+    (folder / "broken.ttl").write_bytes(broken())
+    (folder / "empty.ttl").write_bytes(b"")
+    (folder / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n\x1b[31m" + bytes(range(256)))
+    (folder / "bad.rq").write_text("SELECT ?s ?p ?o\nWHERE { ?s ?p }")
+    before = sorted(folder.iterdir())
+    failed = kgeval("init", "run", *arguments, cwd=folder)
+    assert failed.returncode == 1
+    assert failed.stdout == ""
+    assert message in failed.stderr
+    assert failed.stderr.count("\n") == 1
+    assert failed.stderr.rstrip("\n").isprintable()
+    assert "s3cret" not in failed.stderr
+    assert sorted(folder.iterdir()) == before
+
+
+def test_usage_errors_exit_with_2(folder: Path) -> None:
+    assert kgeval("init", "run", cwd=folder).returncode == 2
+    assert kgeval("nonsense", cwd=folder).returncode == 2
+
+
+def test_a_run_that_exists_is_not_touched(folder: Path) -> None:
+    (folder / "run").mkdir()
+    failed = kgeval("init", "run", "kg.ttl", cwd=folder)
+    assert failed.returncode == 1
+    assert "run already exists; choose another name or remove it" in failed.stderr
+    assert list((folder / "run").iterdir()) == []
+
+
+@pytest.mark.parametrize("content", [None, b"", b"[]", b'{"version": 99}', b"\xff\xfe"])
+def test_a_damaged_run_is_one_sentence(folder: Path, content: bytes | None) -> None:
+    kgeval("init", "run", "kg.ttl", cwd=folder)
+    if content is None:
+        (folder / "run" / "beliefs" / "o.npy").unlink()
+    else:
+        (folder / "run" / "config.json").write_bytes(content)
+    failed = kgeval("show", "run", cwd=folder)
+    assert failed.returncode == 1
+    assert failed.stderr.count("\n") == 1
+
+
+def test_hostile_text_is_shown_safely(folder: Path) -> None:
+    (folder / "bad.ttl").write_text(
+        "@prefix : <http://example.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
+        ':a :p :b . :b rdfs:label "\\u001B[31m[red]\\u202E\\u0007 \\n evil" .\n'
+    )
+    assert kgeval("init", "run", "bad.ttl", cwd=folder).returncode == 0
+    shown = kgeval("show", "run", cwd=folder)
+    assert "\\x1b[31m[red]\\u202e\\x07 \\n evil" in shown.stdout
+    assert all(c.isprintable() or c == "\n" for c in shown.stdout)
+
+
+def slow(handler: Handler, body: bytes) -> bool:
+    if is_page(handler.query):
+        time.sleep(0.2)
+    return False
+
+
+def start_pull(server: FaultyServer, folder: Path) -> subprocess.Popen[bytes]:
+    code = (
+        "import rdf_kgeval.plan as plan, rdf_kgeval.pull as pull, sys; from rdf_kgeval.cli import main;"
+        "plan.PAGE = pull.PAGE = 100; main()"
+    )
+    return subprocess.Popen(
+        [sys.executable, "-c", code, "init", "run", "--endpoint", server.url],
+        cwd=folder,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "KGEVAL_TOKEN": "t0ken"},
+    )
+
+
+@pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
+def test_a_killed_pull_resumes_to_the_same_set(tmp_path: Path, stop: signal.Signals) -> None:
+    with faulty(DATA, slow) as server:
+        for _ in range(2):
+            seen = len(server.queries)
+            process = start_pull(server, tmp_path)
+            while sum(map(is_page, server.queries[seen:])) < 2:
+                time.sleep(0.01)
+            process.send_signal(stop)
+            _, errors = process.communicate()
+            assert process.returncode != 0
+            assert b"Traceback" not in errors
+            assert not (tmp_path / "run").exists()
+        before = len(server.queries)
+        last = start_pull(server, tmp_path)
+        last.communicate()
+        assert last.returncode == 0
+        fetched = sum(map(is_page, server.queries[before:]))
+        assert fetched < len(EXPECTED) / 100
+    beliefs = Beliefs.load(tmp_path / "run" / "beliefs")
+    assert {beliefs.line(row) for row in beliefs.rows} == EXPECTED
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["run"]
+    everything = b"".join(p.read_bytes() for p in (tmp_path / "run").rglob("*") if p.is_file())
+    assert b"t0ken" not in everything
+
+
+def test_a_failing_pull_says_that_it_can_go_on(tmp_path: Path) -> None:
+    def dies_later(handler: Handler, body: bytes) -> bool:
+        if sum(map(is_page, handler.server.queries)) <= 2 or not is_page(handler.query):
+            return False
+        handler.reply(b"gone", status=403, kind="text/plain")
+        return True
+
+    with faulty(DATA, dies_later) as server:
+        process = start_pull(server, tmp_path)
+        _, errors = process.communicate()
+        assert process.returncode == 1
+        assert b"the same command goes on from there" in errors
+        assert errors.count(b"\n") == 1
+        server.fault = lambda *_: False
+        again = start_pull(server, tmp_path)
+        again.communicate()
+        assert again.returncode == 0
+    assert json.loads(kgeval("show", "run", "--json", cwd=tmp_path).stdout)["beliefs"] == len(EXPECTED)
+
+
+def test_two_processes_on_one_run(tmp_path: Path) -> None:
+    with faulty(DATA, slow) as server:
+        one = start_pull(server, tmp_path)
+        while not any(map(is_page, server.queries)):
+            time.sleep(0.01)
+        two = start_pull(server, tmp_path)
+        _, errors = two.communicate()
+        assert two.returncode == 1
+        assert b"another kgeval is making run; wait for it to end" in errors
+        one.communicate()
+        assert one.returncode == 0
+
+
+def test_a_read_only_place(tmp_path: Path) -> None:
+    (tmp_path / "kg.ttl").write_text(TURTLE)
+    failed = kgeval("init", "/proc/run", "kg.ttl", cwd=tmp_path)
+    assert failed.returncode == 1
+    assert "/proc/run cannot be made" in failed.stderr
+    assert failed.stderr.count("\n") == 1
+
+
+def test_help_names_every_option_and_is_quick(tmp_path: Path) -> None:
+    shown = kgeval("init", "--help", cwd=tmp_path).stdout
+    for option in (
+        "--endpoint",
+        "--graph",
+        "--predicate",
+        "--scope",
+        "--context-unknown",
+        "--label-property",
+        "--lang",
+    ):
+        assert option in shown
+    heavy = "('numpy', 'rdflib', 'pyoxigraph')"
+    code = f"import sys, rdf_kgeval.cli; print([m for m in {heavy} if m in sys.modules])"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+        == "[]\n"
+    )
