@@ -98,8 +98,8 @@ def _notes(endpoint: Endpoint, scope: Scope, skipped: int, rewritten: int, renum
     if store and rewritten:
         notes.append(
             f"{plural(rewritten, 'literal')} may be spelt otherwise than when loaded: {store} keeps the "
-            "values of numbers, dates and booleans, not their spelling, so the ids of these beliefs may differ "
-            "from those of the original file"
+            "values of numbers, dates and booleans, not their spelling, so the ids of these beliefs may "
+            "differ from those of the original file"
         )
     if store == "Virtuoso" and scope.graph is None and scope.query is None:
         notes.append(

@@ -246,27 +246,21 @@ def _apply_query(beliefs: Beliefs, scope: Scope, query: ScopeQuery) -> Beliefs:
 def _read_file(
     path: Path, format_: str | None, role: Role, builder: BeliefsBuilder, progress: Progress
 ) -> str:
-    name = "standard input" if path == STDIN else printable(str(path))
-    rdf_format = _format(path, format_, name)
-    try:
-        with _opened(path, name, progress) as (file, digest):
-            before = len(builder)
-            if rdf_format == ox.RdfFormat.RDF_XML:
-                _refuse_entity_bomb(file.peek(_BUFFER), name)
-            builder.add_parsed(ox.parse(file, format=rdf_format), role, datasets=rdf_format.supports_datasets)
-            if len(builder) == before:
-                raise InputError(f"{name} holds no triple; give a file that holds some")
-            return digest.hexdigest()
-    except SyntaxError as error:
-        raise InputError(_syntax_message(name, rdf_format, error)) from error
-    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
-        raise InputError(
-            f"{name} is not a whole gzip file ({printable(str(error))}); pack it again"
-        ) from error
-    except OSError as error:
-        raise InputError(f"{name} cannot be read: {error.strerror or printable(str(error), 200)}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{name} is not UTF-8 text; RDF files are") from error
+    """Add a file's triples and return its digest."""
+    with _opened(path, format_, progress) as (file, rdf_format, digest):
+        before = len(builder)
+        builder.add_parsed(
+            ox.parse(file, format=rdf_format),
+            role,
+            datasets=rdf_format.supports_datasets,
+        )
+        if len(builder) == before:
+            raise InputError(f"{_name(path)} holds no triple; give a file that holds some")
+        return digest.hexdigest()
+
+
+def _name(path: Path) -> str:
+    return "standard input" if path == STDIN else printable(str(path))
 
 
 def _syntax_message(name: str, rdf_format: ox.RdfFormat, error: SyntaxError) -> str:
@@ -326,15 +320,32 @@ class _Digested(io.RawIOBase):
 
 
 @contextmanager
-def _opened(path: Path, name: str, progress: Progress) -> Iterator[tuple[io.BufferedReader, "hashlib._Hash"]]:
+def _opened(
+    path: Path, format_: str | None, progress: Progress
+) -> Iterator[tuple[io.BufferedReader, ox.RdfFormat, "hashlib._Hash"]]:
     """Open a file, unpacked if it is gzipped; the digest is that of the bytes on disk."""
-    with sys.stdin.buffer if path == STDIN else path.open("rb") as raw:
-        size = None if path == STDIN else path.stat().st_size
-        digested = _Digested(raw, lambda done: progress(name, done, size))
-        file: io.BufferedReader = io.BufferedReader(digested, _BUFFER)
-        if path.suffix == ".gz":
-            file = io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=file)), _BUFFER)
-        yield file, digested.digest
+    name = _name(path)
+    rdf_format = _format(path, format_, name)
+    try:
+        with sys.stdin.buffer if path == STDIN else path.open("rb") as raw:
+            size = None if path == STDIN else path.stat().st_size
+            digested = _Digested(raw, lambda done: progress(name, done, size))
+            file: io.BufferedReader = io.BufferedReader(digested, _BUFFER)
+            if path.suffix == ".gz":
+                file = io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=file)), _BUFFER)
+            if rdf_format == ox.RdfFormat.RDF_XML:
+                _refuse_entity_bomb(file.peek(_BUFFER), name)
+            yield file, rdf_format, digested.digest
+    except SyntaxError as error:
+        raise InputError(_syntax_message(name, rdf_format, error)) from error
+    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
+        raise InputError(
+            f"{name} is not a whole gzip file ({printable(str(error))}); pack it again"
+        ) from error
+    except OSError as error:
+        raise InputError(f"{name} cannot be read: {error.strerror or printable(str(error), 200)}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name} is not UTF-8 text; RDF files are") from error
 
 
 def _refuse_entity_bomb(head: bytes, name: str) -> None:

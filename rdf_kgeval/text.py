@@ -1,9 +1,5 @@
 """Text from a graph or a server, made safe to show in a terminal."""
 
-import unicodedata
-
-_HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-
 
 def printable(text: str, width: int | None = None) -> str:
     r"""Write control, bidirectional and other invisible characters as escapes; cut to `width`.
@@ -13,13 +9,7 @@ def printable(text: str, width: int | None = None) -> str:
     """
     if width is not None and len(text) > width:
         text = text[: width - 1] + "…"
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(_escape(c) if unicodedata.category(c) in _HIDDEN else c for c in text)
-
-
-def _escape(character: str) -> str:
-    return character.encode("unicode_escape").decode("ascii")
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 def plural(count: int, noun: str) -> str:
