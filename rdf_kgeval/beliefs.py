@@ -186,7 +186,8 @@ class Beliefs:
         for _, (s, p, o, g) in self.quads():
             text.write(f"{s} {p} {o} {g} .\n".encode())
         text.seek(0)
-        store.bulk_load(input=text, format=ox.RdfFormat.N_QUADS)
+        # The store's own loader would rename blank nodes, so that no answer could be mapped back.
+        store.bulk_extend(ox.parse(text, format=ox.RdfFormat.N_QUADS))
         return store
 
     def find_in_store(self, s: str, p: str, o: str) -> list[int]:

@@ -114,6 +114,15 @@ def test_scope_by_query_keeps_the_spelling_of_numbers(tmp_path: Path) -> None:
     assert len(triples(beliefs, Role.BACKGROUND)) == 1
 
 
+def test_scope_by_query_can_choose_triples_with_blank_nodes(tmp_path: Path) -> None:
+    path, scope = tmp_path / "kg.ttl", tmp_path / "scope.rq"
+    path.write_text("@prefix : <http://example.org/> . :a :p [ :q 1 ] , :b .")
+    scope.write_text("SELECT ?s ?p ?o { ?s ?p ?o FILTER(isBlank(?s) || isBlank(?o)) }")
+    beliefs = kgeval.read_beliefs(path, scope=scope)
+    assert len(beliefs) == 3
+    assert len(triples(beliefs)) == 2
+
+
 def test_scope_by_query_sees_named_graphs_as_one(tmp_path: Path) -> None:
     path, scope = tmp_path / "kg.trig", tmp_path / "scope.rq"
     path.write_text("@prefix : <http://example.org/> . :g1 { :a :p :b } :g2 { :a :q :c }")
