@@ -1,0 +1,453 @@
+"""SPARQL CONSTRUCT text -> the patterns of rules.
+
+rdflib parses; pyoxigraph only says where a syntax error is. What is plain joins, filters and VALUES becomes
+patterns and filters; of anything more, the triples that every solution needs become patterns, and the whole
+WHERE is kept as a SELECT for a SPARQL engine.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import count, product
+from typing import Any
+
+import pyoxigraph as ox
+import rdflib
+from pyparsing import Empty, Keyword, ParseBaseException, ParserElement, rest_of_line
+from rdflib.plugins.sparql import parser as grammar
+from rdflib.plugins.sparql.parserutils import CompValue
+
+from rdf_kgeval.errors import InputError
+from rdf_kgeval.namespaces import XSD
+from rdf_kgeval.rule import (
+    And,
+    Compare,
+    Filter,
+    IsKind,
+    Not,
+    Or,
+    Pattern,
+    SameTerm,
+    StartsWith,
+    Values,
+    operands,
+    variables,
+)
+from rdf_kgeval.text import printable
+
+_MAX_ALTERNATIVES = 64
+
+
+class TemplateError(InputError):
+    """A template that cannot be a rule; `line` counts from 1 within its text."""
+
+    def __init__(self, reason: str, line: int | None = None, near: str = "") -> None:
+        super().__init__(reason)
+        self.line = line
+        self.near = near
+        """Text to look for where the line is not known."""
+
+
+@dataclass(slots=True)
+class Branch:
+    """One way to satisfy a WHERE: without UNION and alternative paths there is only one."""
+
+    body: list[Pattern] = field(default_factory=list)
+    filters: list[Filter] = field(default_factory=list)
+    values: list[Values] = field(default_factory=list)
+    visible: set[str] = field(default_factory=set)
+    """Variables that a solution may bind."""
+    more: bool = False
+    """Whether a SPARQL engine must decide which bindings are solutions."""
+
+    @property
+    def bound(self) -> set[str]:
+        """Variables that patterns and values bind."""
+        return {v for p in self.body for v in variables(p)}.union(*(b.variables for b in self.values))
+
+    def join(self, other: "Branch") -> "Branch":
+        """Both of them."""
+        return Branch(
+            self.body + other.body,
+            self.filters + other.filters,
+            self.values + other.values,
+            self.visible | other.visible,
+            self.more or other.more,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Construct:
+    """A parsed CONSTRUCT: its template's triples and the branches of its WHERE."""
+
+    heads: tuple[Pattern, ...]
+    branches: tuple[Branch, ...]
+    prologue: str
+    where: str
+    line: int
+    """The line of the template."""
+
+    def select(self, branch: Branch, head: Pattern) -> str:
+        """The WHERE as a SELECT of the variables that a rule of this branch needs."""
+        wanted = {v for p in [*branch.body, head] for v in variables(p)} & branch.visible
+        return f"{self.prologue} SELECT DISTINCT {' '.join(sorted(wanted)) or '*'} {self.where}"
+
+
+def parse_construct(text: str, prefixes: Mapping[str, str] | None = None) -> Construct:
+    """Parse a CONSTRUCT query.
+
+    Args:
+        text: the query.
+        prefixes: declared outside of it, as SHACL does.
+
+    Raises:
+        TemplateError: it is not SPARQL, not a CONSTRUCT, or cannot be a rule.
+    """
+    text = "".join(f"PREFIX {name}: <{iri}> " for name, iri in (prefixes or {}).items()) + text
+    try:
+        return _parse(text)
+    except TemplateError as error:
+        if error.line is None and error.near in text:
+            error.line = text.count("\n", 0, text.find(error.near)) + 1
+        raise
+
+
+def _parse(text: str) -> Construct:
+    try:
+        prologue, query = grammar.parseQuery(text)
+    except ParseBaseException as error:
+        raise _syntax_error(text, error) from None
+    except RecursionError:
+        raise TemplateError("it is nested too deeply; write a simpler pattern") from None
+    if query.name != "ConstructQuery" or not query.template:
+        form = "CONSTRUCT WHERE or an empty template" if query.name == "ConstructQuery" else "not a CONSTRUCT"
+        raise TemplateError(f"it is {form}; write CONSTRUCT {{ the conclusion }} WHERE {{ the condition }}", 1)
+    start, template_end = _split(text)
+    line = text.count("\n", 0, start) + 1
+    _refuse(query, text)
+    reader = _Reader(prologue, {str(v) for node in _nodes(query) for v in _variables_of(node)})
+    heads = tuple(_head(reader, triple, line) for triple in _triples(query.template))
+    branches = tuple(reader.group(query.where))
+    if query.valuesClause:
+        branches = tuple(branch.join(reader.values(query.valuesClause)) for branch in branches)
+    return Construct(heads, branches, text[:start], text[template_end:], line)
+
+
+def _beyond(branch: Branch, part: Filter) -> bool:
+    """A filter over what only an engine binds is left to the engine."""
+    beyond = any(term.startswith("?") and term not in branch.bound for term in operands(part))
+    branch.more |= beyond
+    return beyond
+
+
+def _split(text: str) -> tuple[int, int]:
+    """Where CONSTRUCT starts and where its template ends."""
+    _, construct, end = _HEADER.parse_string(text)
+    return construct, end
+
+
+def _mark() -> ParserElement:
+    return Empty().set_parse_action(lambda _text, place, _tokens: place)
+
+
+_HEADER = (
+    grammar.Prologue + _mark() + Keyword("CONSTRUCT", caseless=True).suppress()
+    + grammar.ConstructTemplate.suppress() + _mark()
+).ignore("#" + rest_of_line).parse_with_tabs()  # fmt: skip
+
+
+def _syntax_error(text: str, error: ParseBaseException) -> TemplateError:
+    """Ask pyoxigraph where the error is; the NUL keeps a text that it does accept from being run."""
+    try:
+        ox.Store().query(text + "\n\0")
+    except SyntaxError as found:
+        place, _, expected = str(found).removeprefix("error at ").partition(": ")
+        line = int(place.partition(":")[0]) if place.partition(":")[0].isdigit() else None
+        if "Prefix not found" in expected:
+            return TemplateError("it uses a prefix that it does not declare; add a PREFIX line", line)
+        if line is not None and line <= text.count("\n") + 1:
+            near = text.split("\n")[line - 1].strip()
+            return TemplateError(f"it is not valid SPARQL near {printable(near, 60)!r}; correct it", line)
+    if not text.strip() or error.lineno > text.rstrip().count("\n"):
+        return TemplateError("it ends before the query is complete; complete it", text.rstrip().count("\n") + 1)
+    return TemplateError(f"it is not valid SPARQL ({printable(error.msg, 80)}); correct it", error.lineno)
+
+
+def _refuse(query: CompValue, text: str) -> None:
+    for node in _nodes(query):
+        if node.name == "ServiceGraphPattern":
+            _refuse_keyword("SERVICE", "calls another server; load that data as context instead", text)
+        if node.limitoffset:
+            _refuse_keyword("LIMIT", "makes the result depend on order; remove LIMIT and OFFSET", text)
+    if query.datasetClause:
+        _refuse_keyword("FROM", "names a graph to load; remove it and use GRAPH in the pattern", text)
+    if query.groupby or query.having:
+        _refuse_keyword("GROUP", "hides the triples it groups; put the aggregate in a sub-SELECT", text)
+
+
+def _refuse_keyword(keyword: str, reason: str, text: str) -> None:
+    at = text.upper().find(keyword)
+    raise TemplateError(f"it uses {keyword}, which {reason}", text.count("\n", 0, max(at, 0)) + 1)
+
+
+def _nodes(node: Any) -> Iterator[CompValue]:
+    if isinstance(node, CompValue):
+        yield node
+        node = node.values()
+    if not isinstance(node, (str, bytes)) and hasattr(node, "__iter__"):
+        for inner in node:
+            yield from _nodes(inner)
+
+
+def _triples(blocks: Any) -> Iterator[tuple[Any, Any, Any]]:
+    for block in blocks or ():
+        flat = list(block)
+        yield from zip(flat[::3], flat[1::3], flat[2::3], strict=True)
+
+
+def _head(reader: "_Reader", triple: tuple[Any, Any, Any], line: int) -> Pattern:
+    if any(isinstance(term, rdflib.BNode) for term in triple):
+        raise TemplateError(
+            "its template holds a blank node, which names no triple of the graph; use a variable or an IRI", line
+        )
+    s, p, o = (reader.term(term) for term in triple)
+    if s.startswith('"') or not p.startswith(("<", "?")):
+        raise TemplateError(f"its template {printable(f'{s} {p} {o}', 120)} can be no triple; correct it", line)
+    return s, p, o
+
+
+class _BeyondJoins(Exception):
+    """This expression is left to a SPARQL engine."""
+
+
+class _Reader:
+    """Walks rdflib's parse tree."""
+
+    def __init__(self, prologue: Any, taken: set[str]) -> None:
+        self._prefixes: dict[str, str] = {}
+        self._base = ""
+        self._fresh = (name for i in count() if (name := f"_{i}") not in taken)
+        self._blank: dict[rdflib.BNode, str] = {}
+        for part in prologue:
+            if part.name == "Base":
+                self._base = str(part.iri)
+            else:
+                self._prefixes[part.prefix or ""] = str(rdflib.URIRef(part.iri, base=self._base or None))
+
+    def term(self, node: Any, *, exact: bool = True) -> str:
+        """A variable or term; `exact` says that its spelling matters, not only its value."""
+        try:
+            if isinstance(node, rdflib.Variable):
+                return f"?{node}"
+            if isinstance(node, rdflib.BNode):
+                if node not in self._blank:
+                    self._blank[node] = self.fresh()
+                return self._blank[node]
+            if isinstance(node, CompValue) and node.name == "literal":
+                return self._literal(node)
+            if isinstance(node, rdflib.Literal):
+                # rdflib respells a bare double, so that it would match no term of the graph.
+                if exact and str(node.datatype) == XSD + "double":
+                    raise TemplateError(
+                        f"the bare number {node} would be matched as spelled; write it as "
+                        '"..."^^<http://www.w3.org/2001/XMLSchema#double>'
+                    )
+                return str(ox.Literal(str(node), datatype=ox.NamedNode(str(node.datatype))))
+            return str(ox.NamedNode(self._iri(node)))
+        except ValueError as error:
+            text = str(node.string if isinstance(node, CompValue) and node.string else node)
+            raise TemplateError(
+                f"it names {printable(text, 80)}, which is not an RDF term ({error}); correct it", near=text
+            ) from None
+
+    def _literal(self, node: CompValue) -> str:
+        if node.lang:
+            return str(ox.Literal(str(node.string), language=str(node.lang).lower()))
+        datatype = self._iri(node.datatype) if node.datatype is not None else XSD + "string"
+        return str(ox.Literal(str(node.string), datatype=ox.NamedNode(datatype)))
+
+    def _iri(self, node: Any) -> str:
+        if isinstance(node, CompValue) and node.name == "pname":
+            prefix = node.prefix or ""
+            if prefix not in self._prefixes:
+                raise TemplateError(
+                    f"it uses the prefix {printable(prefix)}: without declaring it; add a PREFIX line",
+                    near=f"{prefix}:",
+                )
+            return self._prefixes[prefix] + str(node.localname or "")
+        if isinstance(node, rdflib.URIRef):
+            return str(rdflib.URIRef(node, base=self._base or None))
+        raise _BeyondJoins
+
+    def fresh(self) -> str:
+        """A variable that the query does not use."""
+        return f"?{next(self._fresh)}"
+
+    def group(self, node: CompValue) -> list[Branch]:
+        """The branches of a group graph pattern."""
+        if node.name == "SubSelect":
+            return [Branch(visible=_projected(node), more=True)]
+        branches = [Branch()]
+        filters = []
+        for part in node.part or ():
+            if part.name == "Filter":
+                filters.append(part.expr)
+                continue
+            branches = [a.join(b) for a, b in product(branches, self._part(part))]
+            if len(branches) > _MAX_ALTERNATIVES:
+                raise TemplateError(f"it has more than {_MAX_ALTERNATIVES} alternatives; split it into several rules")
+        for branch in branches:
+            for expression in filters:
+                self._filter(branch, expression)
+        return branches
+
+    def _filter(self, branch: Branch, expression: Any) -> None:
+        try:
+            part = self.filter(expression)
+        except _BeyondJoins:
+            branch.more = True
+            return
+        # A filter sees only its own group, so one over other variables is left to the engine.
+        if not _beyond(branch, part):
+            branch.filters.append(part)
+
+    def _part(self, part: CompValue) -> list[Branch]:
+        match part.name:
+            case "TriplesBlock":
+                options = [self._path(s, p, o) for s, p, o in _triples(part.triples)]
+                return [_joined(choice) for choice in product(*options)]
+            case "GroupOrUnionGraphPattern":
+                return [branch for inner in part.graph for branch in self.group(inner)]
+            case "InlineData":
+                return [self.values(part)]
+            case "GraphGraphPattern":
+                visible = {f"?{part.term}"} if isinstance(part.term, rdflib.Variable) else set()
+                return [b.join(Branch(visible=visible, more=True)) for b in self.group(part.graph)]
+            case "OptionalGraphPattern":
+                return [Branch(visible=set().union(*(b.visible for b in self.group(part.graph))), more=True)]
+            case "Bind":
+                return [Branch(visible={f"?{part.var}"}, more=True)]
+            case _:
+                return [Branch(more=True)]
+
+    def _path(self, s: Any, path: Any, o: Any) -> list[Branch]:
+        """A triple pattern, or the triples of a path of fixed length, per alternative."""
+        start, end = self.term(s), self.term(o)
+        own = {str(v) for n, v in ((s, start), (o, end)) if isinstance(n, rdflib.Variable)}
+        if isinstance(path, rdflib.Variable):
+            own.add(f"?{path}")
+        branches = self._steps(start, path, end)
+        for branch in branches:
+            branch.visible |= own
+        return branches
+
+    def _steps(self, s: str, path: Any, o: str) -> list[Branch]:
+        name = path.name if isinstance(path, CompValue) else ""
+        if name == "PathAlternative":
+            return [branch for part in path.part for branch in self._steps(s, part, o)]
+        if name == "PathEltOrInverse":
+            return self._steps(o, path.part, s)
+        if name == "PathElt" and not path.mod:
+            return self._steps(s, path.part, o)
+        if name == "PathSequence":
+            stops = [s, *(self.fresh() for _ in path.part[1:]), o]
+            options = [self._steps(stops[i], part, stops[i + 1]) for i, part in enumerate(path.part)]
+            return [_joined(choice) for choice in product(*options)]
+        if name not in ("", "pname"):
+            return [Branch(more=True)]
+        return [Branch(body=[(s, self.term(path), o)])]
+
+    def values(self, part: CompValue) -> Branch:
+        """A VALUES block."""
+        names = tuple(f"?{v}" for v in part.var)
+        rows = part.value or ()
+        if len(names) == 1 and not all(hasattr(row, "__iter__") and not isinstance(row, (str, CompValue)) for row in rows):
+            rows = [[row] for row in rows]
+        table = tuple(tuple(None if cell == "UNDEF" else self.term(cell) for cell in row) for row in rows)
+        return Branch(values=[Values(names, table)], visible=set(names))
+
+    def filter(self, node: Any) -> Filter:
+        """An expression as a Filter, or _BeyondJoins."""
+        if not isinstance(node, CompValue):
+            raise _BeyondJoins
+        match node.name:
+            case "ConditionalOrExpression" | "ConditionalAndExpression":
+                parts = tuple(self.filter(part) for part in (node.expr, *(node.other or ())))
+                if len(parts) == 1:
+                    return parts[0]
+                return Or(parts) if node.name == "ConditionalOrExpression" else And(parts)
+            case "RelationalExpression" if node.op:
+                return self._relation(node)
+            case "RelationalExpression" | "AdditiveExpression" | "MultiplicativeExpression" if not node.op:
+                return self.filter(node.expr)
+            case "UnaryNot":
+                return Not(self.filter(node.expr))
+            case "Builtin_sameTerm":
+                return SameTerm(self._operand(node.arg1), self._operand(node.arg2))
+            case "Builtin_isIRI" | "Builtin_isURI" | "Builtin_isBLANK" | "Builtin_isLITERAL":
+                kinds = {"I": "isIRI", "U": "isIRI", "B": "isBlank", "L": "isLiteral"}
+                return IsKind(kinds[node.name.removeprefix("Builtin_is")[0]], self._operand(node.arg))  # type: ignore[arg-type]
+            case "Builtin_STRSTARTS":
+                return self._starts_with(node)
+        raise _BeyondJoins
+
+    def _relation(self, node: CompValue) -> Filter:
+        left = self._operand(node.expr)
+        if node.op in ("IN", "NOT IN"):
+            members = [] if node.other == rdflib.RDF.nil else list(node.other)
+            found = Or(tuple(Compare("=", left, self._operand(member)) for member in members))
+            return found if node.op == "IN" else Not(found)
+        return Compare(node.op, left, self._operand(node.other))
+
+    def _starts_with(self, node: CompValue) -> Filter:
+        prefix = self._operand(node.arg2)
+        if not prefix.startswith('"') or not prefix.endswith('"'):
+            raise _BeyondJoins
+        arg, of_str = _unwrap(node.arg1), False
+        if isinstance(arg, CompValue) and arg.name == "Builtin_STR":
+            arg, of_str = _unwrap(arg.arg), True
+        text = str(_unwrap(node.arg2).string)
+        return StartsWith(self._operand(arg), text, of_str)
+
+    def _operand(self, node: Any) -> str:
+        node = _unwrap(node)
+        if isinstance(node, CompValue) and node.name in ("UnaryMinus", "UnaryPlus"):
+            number = _unwrap(node.expr)
+            if not isinstance(number, rdflib.Literal):
+                raise _BeyondJoins
+            sign = "-" if node.name == "UnaryMinus" else ""
+            node = rdflib.Literal(f"{sign}{number}", datatype=number.datatype, normalize=False)
+        if isinstance(node, CompValue) and node.name not in ("pname", "literal"):
+            raise _BeyondJoins
+        return self.term(node, exact=False)
+
+
+def _joined(choice: tuple[Branch, ...]) -> Branch:
+    whole = Branch()
+    for part in choice:
+        whole = whole.join(part)
+    return whole
+
+
+def _unwrap(node: Any) -> Any:
+    """The one thing inside the levels of an expression."""
+    while (
+        isinstance(node, CompValue) and node.name.endswith("Expression") and not node.op and not node.other
+    ):
+        node = node.expr
+    return node
+
+
+def _projected(select: CompValue) -> set[str]:
+    if not select.projection:
+        return {f"?{v}" for node in _nodes(select.where) for v in _variables_of(node)}
+    return {f"?{part.var or part.evar}" for part in select.projection}
+
+
+def _variables_of(node: CompValue) -> Iterator[rdflib.Variable]:
+    stack: list[Any] = list(node.values())
+    while stack:
+        item = stack.pop()
+        if isinstance(item, rdflib.Variable):
+            yield item
+        elif not isinstance(item, (str, CompValue)) and hasattr(item, "__iter__"):
+            stack.extend(item)
