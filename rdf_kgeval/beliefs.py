@@ -400,6 +400,22 @@ def parse_term(term: str) -> ox.NamedNode | ox.BlankNode | ox.Literal | ox.Tripl
     return quad.object
 
 
+def to_rdflib(term: object) -> "rdflib.term.Identifier":
+    """The rdflib term of a pyoxigraph term, spelled as it was."""
+    import rdflib
+
+    if isinstance(term, ox.NamedNode):
+        return rdflib.URIRef(term.value)
+    if isinstance(term, ox.BlankNode):
+        return rdflib.BNode(term.value)
+    if isinstance(term, ox.Literal):
+        if term.language:
+            return rdflib.Literal(term.value, lang=term.language)
+        datatype = rdflib.URIRef(term.datatype.value) if term.datatype.value != _XSD_STRING else None
+        return rdflib.Literal(term.value, datatype=datatype, normalize=False)
+    raise InputError(f"{printable(str(term), 120)} is a term that rdflib does not know; leave it out")
+
+
 def from_rdflib(graph: "rdflib.Graph") -> Iterator[ox.Quad]:
     """The quads of an rdflib Graph or Dataset."""
     import rdflib
