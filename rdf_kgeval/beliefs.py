@@ -144,7 +144,10 @@ class Beliefs:
             if term is None:
                 return None
             part = column[low:high]
-            low, high = low + int(np.searchsorted(part, term)), low + int(np.searchsorted(part, term, "right"))
+            low, high = (
+                low + int(np.searchsorted(part, term)),
+                low + int(np.searchsorted(part, term, "right")),
+            )
         return low if low < high else None
 
     def is_blank(self) -> NDArray[np.bool_]:
@@ -416,6 +419,11 @@ def to_rdflib(term: object) -> "rdflib.term.Identifier":
     raise InputError(f"{printable(str(term), 120)} is a term that rdflib does not know; leave it out")
 
 
+def text_of(term: "rdflib.term.Node") -> str:
+    """The N-Triples text of an rdflib term."""
+    return str(_RdflibTerms()[term])
+
+
 def from_rdflib(graph: "rdflib.Graph") -> Iterator[ox.Quad]:
     """The quads of an rdflib Graph or Dataset."""
     import rdflib
@@ -423,7 +431,9 @@ def from_rdflib(graph: "rdflib.Graph") -> Iterator[ox.Quad]:
     convert = _RdflibTerms()
     if isinstance(graph, rdflib.Dataset):
         for s, p, o, g in graph.quads():
-            named = isinstance(g, (rdflib.URIRef, rdflib.BNode)) and g != rdflib.graph.DATASET_DEFAULT_GRAPH_ID
+            named = (
+                isinstance(g, (rdflib.URIRef, rdflib.BNode)) and g != rdflib.graph.DATASET_DEFAULT_GRAPH_ID
+            )
             yield ox.Quad(convert[s], convert[p], convert[o], convert[g] if named else ox.DefaultGraph())
     else:
         for s, p, o in graph:

@@ -7,7 +7,7 @@ WHERE is kept as a SELECT for a SPARQL engine.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import count, product
+from itertools import product
 from typing import Any
 
 import pyoxigraph as ox
@@ -16,40 +16,16 @@ from pyparsing import Empty, Keyword, ParseBaseException, ParserElement, rest_of
 from rdflib.plugins.sparql import parser as grammar
 from rdflib.plugins.sparql.parserutils import CompValue
 
-from rdf_kgeval.errors import InputError
-from rdf_kgeval.namespaces import XSD
-from rdf_kgeval.rule import (
-    And,
-    Compare,
-    Filter,
-    IsKind,
-    Not,
-    Or,
-    Pattern,
-    SameTerm,
-    StartsWith,
-    Values,
-    operands,
-    variables,
-)
+from rdf_kgeval.expressions import BeyondJoinsError, Expressions, TemplateError
+from rdf_kgeval.rule import Filter, Pattern, Values, operands, variables
 from rdf_kgeval.text import printable
 
 _MAX_ALTERNATIVES = 64
 
 
-class TemplateError(InputError):
-    """A template that cannot be a rule; `line` counts from 1 within its text."""
-
-    def __init__(self, reason: str, line: int | None = None, near: str = "") -> None:
-        super().__init__(reason)
-        self.line = line
-        self.near = near
-        """Text to look for where the line is not known."""
-
-
 @dataclass(slots=True)
 class Branch:
-    """One way to satisfy a WHERE: without UNION and alternative paths there is only one."""
+    """One way to satisfy a WHERE; without UNION and alternative paths there is only one."""
 
     body: list[Pattern] = field(default_factory=list)
     filters: list[Filter] = field(default_factory=list)
@@ -120,7 +96,9 @@ def _parse(text: str) -> Construct:
         raise TemplateError("it is nested too deeply; write a simpler pattern") from None
     if query.name != "ConstructQuery" or not query.template:
         form = "CONSTRUCT WHERE or an empty template" if query.name == "ConstructQuery" else "not a CONSTRUCT"
-        raise TemplateError(f"it is {form}; write CONSTRUCT {{ the conclusion }} WHERE {{ the condition }}", 1)
+        raise TemplateError(
+            f"it is {form}; write CONSTRUCT {{ the conclusion }} WHERE {{ the condition }}", 1
+        )
     start, template_end = _split(text)
     line = text.count("\n", 0, start) + 1
     _refuse(query, text)
@@ -168,7 +146,9 @@ def _syntax_error(text: str, error: ParseBaseException) -> TemplateError:
             near = text.split("\n")[line - 1].strip()
             return TemplateError(f"it is not valid SPARQL near {printable(near, 60)!r}; correct it", line)
     if not text.strip() or error.lineno > text.rstrip().count("\n"):
-        return TemplateError("it ends before the query is complete; complete it", text.rstrip().count("\n") + 1)
+        return TemplateError(
+            "it ends before the query is complete; complete it", text.rstrip().count("\n") + 1
+        )
     return TemplateError(f"it is not valid SPARQL ({printable(error.msg, 80)}); correct it", error.lineno)
 
 
@@ -207,80 +187,19 @@ def _triples(blocks: Any) -> Iterator[tuple[Any, Any, Any]]:
 def _head(reader: "_Reader", triple: tuple[Any, Any, Any], line: int) -> Pattern:
     if any(isinstance(term, rdflib.BNode) for term in triple):
         raise TemplateError(
-            "its template holds a blank node, which names no triple of the graph; use a variable or an IRI", line
+            "its template holds a blank node, which names no triple of the graph; use a variable or an IRI",
+            line,
         )
     s, p, o = (reader.term(term) for term in triple)
     if s.startswith('"') or not p.startswith(("<", "?")):
-        raise TemplateError(f"its template {printable(f'{s} {p} {o}', 120)} can be no triple; correct it", line)
+        raise TemplateError(
+            f"its template {printable(f'{s} {p} {o}', 120)} can be no triple; correct it", line
+        )
     return s, p, o
 
 
-class _BeyondJoins(Exception):
-    """This expression is left to a SPARQL engine."""
-
-
-class _Reader:
-    """Walks rdflib's parse tree."""
-
-    def __init__(self, prologue: Any, taken: set[str]) -> None:
-        self._prefixes: dict[str, str] = {}
-        self._base = ""
-        self._fresh = (name for i in count() if (name := f"_{i}") not in taken)
-        self._blank: dict[rdflib.BNode, str] = {}
-        for part in prologue:
-            if part.name == "Base":
-                self._base = str(part.iri)
-            else:
-                self._prefixes[part.prefix or ""] = str(rdflib.URIRef(part.iri, base=self._base or None))
-
-    def term(self, node: Any, *, exact: bool = True) -> str:
-        """A variable or term; `exact` says that its spelling matters, not only its value."""
-        try:
-            if isinstance(node, rdflib.Variable):
-                return f"?{node}"
-            if isinstance(node, rdflib.BNode):
-                if node not in self._blank:
-                    self._blank[node] = self.fresh()
-                return self._blank[node]
-            if isinstance(node, CompValue) and node.name == "literal":
-                return self._literal(node)
-            if isinstance(node, rdflib.Literal):
-                # rdflib respells a bare double, so that it would match no term of the graph.
-                if exact and str(node.datatype) == XSD + "double":
-                    raise TemplateError(
-                        f"the bare number {node} would be matched as spelled; write it as "
-                        '"..."^^<http://www.w3.org/2001/XMLSchema#double>'
-                    )
-                return str(ox.Literal(str(node), datatype=ox.NamedNode(str(node.datatype))))
-            return str(ox.NamedNode(self._iri(node)))
-        except ValueError as error:
-            text = str(node.string if isinstance(node, CompValue) and node.string else node)
-            raise TemplateError(
-                f"it names {printable(text, 80)}, which is not an RDF term ({error}); correct it", near=text
-            ) from None
-
-    def _literal(self, node: CompValue) -> str:
-        if node.lang:
-            return str(ox.Literal(str(node.string), language=str(node.lang).lower()))
-        datatype = self._iri(node.datatype) if node.datatype is not None else XSD + "string"
-        return str(ox.Literal(str(node.string), datatype=ox.NamedNode(datatype)))
-
-    def _iri(self, node: Any) -> str:
-        if isinstance(node, CompValue) and node.name == "pname":
-            prefix = node.prefix or ""
-            if prefix not in self._prefixes:
-                raise TemplateError(
-                    f"it uses the prefix {printable(prefix)}: without declaring it; add a PREFIX line",
-                    near=f"{prefix}:",
-                )
-            return self._prefixes[prefix] + str(node.localname or "")
-        if isinstance(node, rdflib.URIRef):
-            return str(rdflib.URIRef(node, base=self._base or None))
-        raise _BeyondJoins
-
-    def fresh(self) -> str:
-        """A variable that the query does not use."""
-        return f"?{next(self._fresh)}"
+class _Reader(Expressions):
+    """Walks the groups of rdflib's parse tree."""
 
     def group(self, node: CompValue) -> list[Branch]:
         """The branches of a group graph pattern."""
@@ -294,7 +213,9 @@ class _Reader:
                 continue
             branches = [a.join(b) for a, b in product(branches, self._part(part))]
             if len(branches) > _MAX_ALTERNATIVES:
-                raise TemplateError(f"it has more than {_MAX_ALTERNATIVES} alternatives; split it into several rules")
+                raise TemplateError(
+                    f"it has more than {_MAX_ALTERNATIVES} alternatives; split it into several rules"
+                )
         for branch in branches:
             for expression in filters:
                 self._filter(branch, expression)
@@ -303,7 +224,7 @@ class _Reader:
     def _filter(self, branch: Branch, expression: Any) -> None:
         try:
             part = self.filter(expression)
-        except _BeyondJoins:
+        except BeyondJoinsError:
             branch.more = True
             return
         # A filter sees only its own group, so one over other variables is left to the engine.
@@ -360,65 +281,12 @@ class _Reader:
         """A VALUES block."""
         names = tuple(f"?{v}" for v in part.var)
         rows = part.value or ()
-        if len(names) == 1 and not all(hasattr(row, "__iter__") and not isinstance(row, (str, CompValue)) for row in rows):
+        if len(names) == 1 and not all(
+            hasattr(row, "__iter__") and not isinstance(row, (str, CompValue)) for row in rows
+        ):
             rows = [[row] for row in rows]
         table = tuple(tuple(None if cell == "UNDEF" else self.term(cell) for cell in row) for row in rows)
         return Branch(values=[Values(names, table)], visible=set(names))
-
-    def filter(self, node: Any) -> Filter:
-        """An expression as a Filter, or _BeyondJoins."""
-        if not isinstance(node, CompValue):
-            raise _BeyondJoins
-        match node.name:
-            case "ConditionalOrExpression" | "ConditionalAndExpression":
-                parts = tuple(self.filter(part) for part in (node.expr, *(node.other or ())))
-                if len(parts) == 1:
-                    return parts[0]
-                return Or(parts) if node.name == "ConditionalOrExpression" else And(parts)
-            case "RelationalExpression" if node.op:
-                return self._relation(node)
-            case "RelationalExpression" | "AdditiveExpression" | "MultiplicativeExpression" if not node.op:
-                return self.filter(node.expr)
-            case "UnaryNot":
-                return Not(self.filter(node.expr))
-            case "Builtin_sameTerm":
-                return SameTerm(self._operand(node.arg1), self._operand(node.arg2))
-            case "Builtin_isIRI" | "Builtin_isURI" | "Builtin_isBLANK" | "Builtin_isLITERAL":
-                kinds = {"I": "isIRI", "U": "isIRI", "B": "isBlank", "L": "isLiteral"}
-                return IsKind(kinds[node.name.removeprefix("Builtin_is")[0]], self._operand(node.arg))  # type: ignore[arg-type]
-            case "Builtin_STRSTARTS":
-                return self._starts_with(node)
-        raise _BeyondJoins
-
-    def _relation(self, node: CompValue) -> Filter:
-        left = self._operand(node.expr)
-        if node.op in ("IN", "NOT IN"):
-            members = [] if node.other == rdflib.RDF.nil else list(node.other)
-            found = Or(tuple(Compare("=", left, self._operand(member)) for member in members))
-            return found if node.op == "IN" else Not(found)
-        return Compare(node.op, left, self._operand(node.other))
-
-    def _starts_with(self, node: CompValue) -> Filter:
-        prefix = self._operand(node.arg2)
-        if not prefix.startswith('"') or not prefix.endswith('"'):
-            raise _BeyondJoins
-        arg, of_str = _unwrap(node.arg1), False
-        if isinstance(arg, CompValue) and arg.name == "Builtin_STR":
-            arg, of_str = _unwrap(arg.arg), True
-        text = str(_unwrap(node.arg2).string)
-        return StartsWith(self._operand(arg), text, of_str)
-
-    def _operand(self, node: Any) -> str:
-        node = _unwrap(node)
-        if isinstance(node, CompValue) and node.name in ("UnaryMinus", "UnaryPlus"):
-            number = _unwrap(node.expr)
-            if not isinstance(number, rdflib.Literal):
-                raise _BeyondJoins
-            sign = "-" if node.name == "UnaryMinus" else ""
-            node = rdflib.Literal(f"{sign}{number}", datatype=number.datatype, normalize=False)
-        if isinstance(node, CompValue) and node.name not in ("pname", "literal"):
-            raise _BeyondJoins
-        return self.term(node, exact=False)
 
 
 def _joined(choice: tuple[Branch, ...]) -> Branch:
@@ -426,15 +294,6 @@ def _joined(choice: tuple[Branch, ...]) -> Branch:
     for part in choice:
         whole = whole.join(part)
     return whole
-
-
-def _unwrap(node: Any) -> Any:
-    """The one thing inside the levels of an expression."""
-    while (
-        isinstance(node, CompValue) and node.name.endswith("Expression") and not node.op and not node.other
-    ):
-        node = node.expr
-    return node
 
 
 def _projected(select: CompValue) -> set[str]:

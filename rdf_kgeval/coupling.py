@@ -30,7 +30,7 @@ class CouplingGraph:
     `a_1 & ... & a_k -> h`, or `not (a_1 & ... & a_k)` if it has no head, and inference penalises
     `max(0, offset[j] + sum of sign * x over its atoms)`:
 
-    - its atoms are `atom[start[j]:start[j + 1]]`: the k distinct body atoms in ascending order, then the head;
+    - its atoms are `atom[start[j]:start[j + 1]]`: the k distinct body atoms, ascending, then the head;
     - `sign` beside `atom` is +1 for a body atom and -1 for the head;
     - `offset[j]` is `1 - k`, with k the body atoms that are left after given ones are substituted;
     - the rules that it stands for are `rule[rule_start[j]:rule_start[j + 1]]`, ascending, and `count` beside
@@ -96,11 +96,13 @@ class CouplingGraph:
 
     @cached_property
     def component(self) -> Ints:
-        """The number of each atom's connected component, by its least atom; -1 for an atom in no constraint."""
+        """Each atom's connected component, numbered by their least atoms; -1 for an atom in no constraint."""
         tie = np.ones(max(len(self.atom) - 1, 0), dtype=bool)
         tie[self.start[1:-1] - 1] = False
         left, right = self.atom[:-1][tie], self.atom[1:][tie]
-        edges = sparse.coo_array((np.ones(len(left), bool), (left, right)), shape=(self.n_atoms, self.n_atoms))
+        edges = sparse.coo_array(
+            (np.ones(len(left), bool), (left, right)), shape=(self.n_atoms, self.n_atoms)
+        )
         _, label = csgraph.connected_components(edges, directed=False)
         coupled = self.degree > 0
         _, first, number = np.unique(label[coupled], return_index=True, return_inverse=True)
@@ -120,13 +122,14 @@ class CouplingGraph:
 
     @cached_property
     def groundings(self) -> Longs:
-        """How many constraints each rule stands for, clauses that differ only in given atoms counted apart."""
+        """How many clauses each rule has; those that differ only in given atoms count apart."""
         return np.bincount(self.rule, weights=self.count, minlength=len(self.rules)).astype(np.int64)
 
     def uncoupled(self) -> Ints:
         """The rows to be evaluated that no constraint touches."""
         rows = self.beliefs.rows
-        return rows[self.degree[rows] == 0]
+        chosen: Ints = rows[self.degree[rows] == 0]
+        return chosen
 
     def triple(self, atom: int) -> Triple:
         """Subject, predicate and object of an atom as N-Triples terms."""
@@ -145,7 +148,7 @@ class CouplingGraph:
             yield self.rules[i]
 
     def save(self, folder: Path) -> None:
-        """Write the graph, without its beliefs, as .npy files that can be mapped into memory, and its rules."""
+        """Write the rules and, as .npy files that can be mapped into memory, the arrays; not the beliefs."""
         folder.mkdir(parents=True)
         for name in (*_ARRAYS, "latent"):
             np.save(folder / f"{name}.npy", getattr(self, name))
@@ -169,7 +172,8 @@ class CouplingGraph:
 
 
 _ARRAYS = (
-    "start", "atom", "sign", "offset", "rule_start", "rule", "count", "atom_start", "constraint", "constraint_sign",
+    "start", "atom", "sign", "offset", "rule_start", "rule", "count", "atom_start", "constraint",
+    "constraint_sign",
 )  # fmt: skip
 
 
@@ -199,9 +203,7 @@ def couple(
     """
     rules = tuple(rules)
     _refuse_duplicates(rules)
-    found = ground(
-        beliefs, rules, max_groundings=max_groundings, memory_limit=memory_limit, threads=threads
-    )
+    found = ground(beliefs, rules, max_groundings=max_groundings, memory_limit=memory_limit, threads=threads)
     given = np.zeros(len(beliefs) + len(found.latent), dtype=bool)
     given[: len(beliefs)] = beliefs.role == Role.GIVEN
     shapes = _by_shape(found, rules, given)
@@ -214,7 +216,9 @@ def _refuse_duplicates(rules: Sequence[Rule]) -> None:
     for rule in rules:
         if rule.id in seen:
             places = " and ".join(str(r.source) for r in (seen[rule.id], rule) if r.source)
-            raise InputError(f"two rules have the id {rule.name}{f' ({places})' if places else ''}; rename one")
+            raise InputError(
+                f"two rules have the id {rule.name}{f' ({places})' if places else ''}; rename one"
+            )
         seen[rule.id] = rule
 
 
@@ -231,7 +235,9 @@ def _by_shape(
     for i, (body, head) in enumerate(zip(found.body, found.head, strict=True)):
         rows = _clauses(body, head, distinct=not _tells_apart(rules[i]))
         width = body.shape[1]
-        is_given = given[np.where(rows[:, :width] == _ABSENT, 0, rows[:, :width])] & (rows[:, :width] != _ABSENT)
+        is_given = given[np.where(rows[:, :width] == _ABSENT, 0, rows[:, :width])] & (
+            rows[:, :width] != _ABSENT
+        )
         if is_given.any():
             rows[:, :width][is_given] = _ABSENT
             rows[:, :width].sort(axis=1)
@@ -253,7 +259,11 @@ def _by_shape(
 def _tells_apart(rule: Rule) -> bool:
     """Whether different solutions are different clauses, because each predicate occurs once."""
     predicates = {pattern[1] for pattern in rule.body}
-    return len(predicates) == len(rule.body) and not any(p.startswith("?") for p in predicates) and not rule.values
+    return (
+        len(predicates) == len(rule.body)
+        and not any(p.startswith("?") for p in predicates)
+        and not rule.values
+    )
 
 
 def _clauses(body: NDArray[np.int32], head: Ints | None, *, distinct: bool) -> NDArray[np.int32]:
@@ -279,9 +289,7 @@ def _clauses(body: NDArray[np.int32], head: Ints | None, *, distinct: bool) -> N
 def _order(rows: NDArray[np.int32]) -> Longs:
     """The stable order of rows, two columns to a key."""
     padded = rows if rows.shape[1] % 2 == 0 else np.column_stack([rows, np.zeros(len(rows), np.int32)])
-    keys = [
-        (padded[:, i].astype(np.int64) << 32) | padded[:, i + 1] for i in range(0, padded.shape[1], 2)
-    ]
+    keys = [(padded[:, i].astype(np.int64) << 32) | padded[:, i + 1] for i in range(0, padded.shape[1], 2)]
     return np.argsort(keys[0], kind="stable") if len(keys) == 1 else np.lexsort(keys[::-1])
 
 
@@ -315,7 +323,9 @@ def _merge(rows: NDArray[np.int32], rule_of: Ints, k: int) -> _Part:
     return _Part(rows[first], k, rule_counts, rule_of[at], count)
 
 
-def _assemble(beliefs: Beliefs, rules: tuple[Rule, ...], found: Groundings, parts: list[_Part]) -> CouplingGraph:
+def _assemble(
+    beliefs: Beliefs, rules: tuple[Rule, ...], found: Groundings, parts: list[_Part]
+) -> CouplingGraph:
     def joined(arrays: list[NDArray[Any]], dtype: Any) -> NDArray[Any]:
         return np.concatenate(arrays).astype(dtype) if arrays else np.zeros(0, dtype=dtype)
 

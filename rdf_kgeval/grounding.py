@@ -7,7 +7,7 @@ the graph does not assert. Latent atoms are found first, to a fixed point, so th
 import tempfile
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import duckdb
@@ -18,7 +18,7 @@ from rdf_kgeval.beliefs import Beliefs, Ints, Role
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.joins import Join, Solutions
 from rdf_kgeval.namespaces import OWL, RDF_TYPE
-from rdf_kgeval.rule import Compare, Differ, Filter, Not, Pattern, Rule, StartsWith, operands, variables
+from rdf_kgeval.rule import Compare, Differ, Filter, Not, Pattern, Rule, StartsWith, operands
 from rdf_kgeval.solutions import Bindings, Engine
 from rdf_kgeval.text import plural
 from rdf_kgeval.vocabulary import OTHER, LiteralValues, Vocabulary
@@ -38,7 +38,7 @@ class Groundings:
     head: tuple[Ints | None, ...]
     """For each rule, the atom of each grounding's head; None for a denial."""
     latent: NDArray[np.int32]
-    """Subject, predicate and object of the latent atoms, sorted; numbers past the beliefs' terms are `extra`."""
+    """Subject, predicate, object of the latent atoms, sorted; numbers past the beliefs' terms are `extra`."""
     extra: tuple[str, ...]
     """Terms that only rules name."""
 
@@ -89,18 +89,14 @@ class _Grounder:
         self._limit = limit
         self._left = limit
         self._engine = Engine(beliefs)
-        self._bindings = {
-            i: self._solve(rule) for i, rule in enumerate(rules) if rule.query is not None
-        }
+        self._bindings = {i: self._solve(rule) for i, rule in enumerate(rules) if rule.query is not None}
         named = {term for rule in rules for term in _terms(rule)}
-        bound = {
-            term for i, b in self._bindings.items() if rules[i].latent for term in b.terms
-        }
+        bound = {term for i, b in self._bindings.items() if rules[i].latent for term in b.terms}
         self._vocabulary = Vocabulary(beliefs.terms, named | bound | {f"<{RDF_TYPE}>", _THING})
         numbers = self._vocabulary.number
         self._triples = np.column_stack([numbers(beliefs.s), numbers(beliefs.p), numbers(beliefs.o)])
         self._latent = np.zeros((0, 3), dtype=np.int32)
-        self._joins: dict[int, Join] = {}
+        self._rdf_type = self._vocabulary.find(f"<{RDF_TYPE}>")
 
     def run(self) -> Groundings:
         same_as = self._load_same_as()
@@ -126,13 +122,28 @@ class _Grounder:
         given = np.zeros(len(triples), dtype=bool)
         given[: len(self._beliefs)] = self._beliefs.role == Role.GIVEN
         s, p, o = (np.ascontiguousarray(column) for column in triples.T)
+        self._predicates = set(np.unique(p).tolist())
+        self._classes = set(np.unique(o[p == self._rdf_type]).tolist())
         ids = np.arange(len(triples), dtype=np.int32)
         # Sorted by predicate, a rule's scan skips the blocks of other predicates.
         self._load("atom", {"id": ids, "s": s, "p": p, "o": o, "given": given}, " ORDER BY p, s, o")
 
+    def _is_possible(self, i: int) -> bool:
+        """Whether each pattern has a predicate, and class, that occurs: spares most rules of an ontology."""
+        for _, p, o in self._rules[i].body:
+            if not p.startswith("?"):
+                if (number := self._vocabulary.find(p)) not in self._predicates:
+                    return False
+                is_class = number == self._rdf_type and not o.startswith("?")
+                if is_class and self._vocabulary.find(o) not in self._classes:
+                    return False
+        return True
+
     def _load_same_as(self) -> bool:
         """Load who is the same as whom; False if nobody is."""
-        pairs = [pair for rule in self._rules for f in rule.filters if isinstance(f, Differ) for pair in f.same_as]
+        pairs = [
+            pair for rule in self._rules for f in rule.filters if isinstance(f, Differ) for pair in f.same_as
+        ]
         if not any(isinstance(f, Differ) for rule in self._rules for f in rule.filters):
             return False
         same = self._beliefs.terms.find(_SAME_AS)
@@ -166,7 +177,11 @@ class _Grounder:
         if any(may_be.values()):
             self._load("literal", {f.name: getattr(literal, f.name) for f in fields(literal)})
         return Join(
-            rule, self._vocabulary, literal=lambda t: may_be.get(t, False), same_as=same_as, solutions=solutions
+            rule,
+            self._vocabulary,
+            literal=lambda t: may_be.get(t, False),
+            same_as=same_as,
+            solutions=solutions,
         )
 
     def _load_solutions(self, i: int, rule: Rule) -> Solutions:
@@ -210,14 +225,15 @@ class _Grounder:
 
     def _find_latent(self, same_as: bool) -> None:
         """Add the latent atoms, until no rule finds another."""
-        rdf_type, thing = self._vocabulary.find(f"<{RDF_TYPE}>"), self._vocabulary.find(_THING)
-        due = [i for i, rule in enumerate(self._rules) if rule.latent and rule.head is not None]
+        thing = self._vocabulary.find(_THING)
+        productive = [i for i, rule in enumerate(self._rules) if rule.latent and not _is_thing(rule.head)]
+        due = productive
         while due:
             found = [np.zeros((0, 3), dtype=np.int32)]
-            for i in due:
+            for i in filter(self._is_possible, due):
                 join = self._join(i, self._rules[i], same_as)
                 limit = self._check_size(self._rules[i], join, with_head=False)
-                rows = self._fetch(join.missing_heads(rdf_type, thing) + f" LIMIT {limit + 1}", 3)
+                rows = self._fetch(join.missing_heads(self._rdf_type, thing) + f" LIMIT {limit + 1}", 3)
                 if len(rows) > limit:
                     raise _too_many(self._rules[i], self._limit, None)
                 found.append(rows)
@@ -228,15 +244,11 @@ class _Grounder:
             if len(new):
                 self._load_atoms()
             touched = {self._vocabulary.text(int(n)) for n in np.unique(new[:, 1])}
-            due = [
-                i
-                for i, rule in enumerate(self._rules)
-                if rule.latent and rule.head and any(p[1] in touched or p[1].startswith("?") for p in rule.body)
-            ] if len(new) else []  # fmt: skip
+            due = [i for i in productive if len(new) and _mentions(self._rules[i], touched)]
 
     def _ground(self, i: int, rule: Rule, same_as: bool) -> NDArray[np.int32]:
         width = len(rule.body) + (rule.head is not None)
-        if _is_thing(rule.head):
+        if _is_thing(rule.head) or not self._is_possible(i):
             return np.zeros((0, width), dtype=np.int32)
         join = self._join(i, rule, same_as)
         limit = self._check_size(rule, join, with_head=True)
@@ -278,12 +290,16 @@ def _is_thing(head: Pattern | None) -> bool:
     return head is not None and head[1:] == (f"<{RDF_TYPE}>", _THING)
 
 
+def _mentions(rule: Rule, predicates: set[str]) -> bool:
+    return any(p in predicates or p.startswith("?") for _, p, _ in rule.body)
+
+
 def _too_many(rule: Rule, limit: int, bound: float | None) -> InputError:
     where = f" ({rule.source})" if rule.source else ""
     size = "" if bound is None else f", by estimate up to {bound:,.0f} of its own"
     return InputError(
-        f"rule {rule.name}{where} takes the coupling graph past {plural(limit, 'grounding')}{size}; make its body "
-        "more specific, leave it out, or raise --max-groundings"
+        f"rule {rule.name}{where} takes the coupling graph past {plural(limit, 'grounding')}{size}; make its "
+        "body more specific, leave it out, or raise --max-groundings"
     )
 
 

@@ -81,7 +81,7 @@ class Join:
             vocabulary: numbers for all its terms.
             literal: whether a variable or term may be a literal, so that comparing it needs values.
             same_as: whether the table `same` has rows.
-            solutions: where a SPARQL engine has decided filters and values.
+            solutions: where a SPARQL engine has decided the filters.
         """
         self.rule = rule
         self._vocabulary = vocabulary
@@ -89,7 +89,7 @@ class Join:
         self._same_as = same_as
         self._solutions = solutions
         self.body = [self._pattern(f"b{i}", pattern) for i, pattern in enumerate(rule.body)]
-        self._tables = [self._inline(f"v{i}", b) for i, b in enumerate(rule.values) if solutions is None]
+        self._tables = [self._inline(f"v{i}", b) for i, b in enumerate(rule.values)]
         if solutions is not None and solutions.variables:
             columns = {v: f"c{i}" for i, v in enumerate(solutions.variables)}
             optional = set(columns) - {v for pattern in rule.body for v in variables(pattern)}
@@ -117,7 +117,8 @@ class Join:
         if not rows or not names:
             return Relation(alias, "(SELECT 1 AS one)", where=[] if rows else ["1 = 0"])
         table = " UNION ALL ".join(
-            "SELECT " + ", ".join(f"{cell} AS {name}" for cell, name in zip(row.split(", "), names, strict=True))
+            "SELECT "
+            + ", ".join(f"{cell} AS {name}" for cell, name in zip(row.split(", "), names, strict=True))
             for row in rows
         )
         undefined = {v for i, v in enumerate(block.variables) if any(row[i] is None for row in block.rows)}
@@ -163,7 +164,9 @@ class Join:
                 column = f"{relation.alias}.{relation.columns.get(variable)}"
                 if variable in relation.columns and column != first:
                     free = variable in relation.nullable
-                    where.append(f"({column} IS NULL OR {column} = {first})" if free else f"{column} = {first}")
+                    where.append(
+                        f"({column} IS NULL OR {column} = {first})" if free else f"{column} = {first}"
+                    )
         filters: Iterable[Filter] = self.rule.filters
         if self._solutions is not None:
             filters = (f for f in filters if isinstance(f, Differ))
@@ -193,7 +196,7 @@ class Join:
             if mirror not in rule.body:
                 return []
             if mirror != pattern:
-                return [f"b{i}.id < b{rule.body.index(mirror)}.id"]  # type: ignore[arg-type]
+                return [f"b{i}.id < b{rule.body.index(mirror)}.id"]
         return []
 
     def _is_iri(self, value: str) -> str:
@@ -257,12 +260,15 @@ class Join:
         x, y = self._literal(left), self._literal(right)
         exact = f"GREATEST({x}.level, {y}.level)"
         number = (
-            f"CASE WHEN {x}.is_nan OR {y}.is_nan THEN 1 = 0 WHEN {exact} = {EXACT} THEN {x}.place = {y}.place "
+            f"CASE WHEN {x}.is_nan OR {y}.is_nan THEN 1 = 0 "
+            f"WHEN {exact} = {EXACT} THEN {x}.place = {y}.place "
             f"WHEN {exact} = {DOUBLE} THEN {x}.f64 = {y}.f64 ELSE {x}.f32 = {y}.f32 END"
         )
         return (
-            f"(CASE WHEN {a} IS NULL OR {b} IS NULL THEN NULL WHEN {a} = {b} THEN NOT COALESCE({x}.is_nan, 1 = 0) "
-            f"WHEN {x}.id IS NULL OR {y}.id IS NULL OR {x}.family = {TAGGED} OR {y}.family = {TAGGED} THEN 1 = 0 "
+            f"(CASE WHEN {a} IS NULL OR {b} IS NULL THEN NULL "
+            f"WHEN {a} = {b} THEN NOT COALESCE({x}.is_nan, 1 = 0) "
+            f"WHEN {x}.id IS NULL OR {y}.id IS NULL THEN 1 = 0 "
+            f"WHEN {x}.family = {TAGGED} OR {y}.family = {TAGGED} THEN 1 = 0 "
             f"WHEN {x}.family = {OPAQUE} OR {y}.family = {OPAQUE} THEN NULL "
             f"WHEN {x}.family <> {y}.family THEN 1 = 0 "
             f"WHEN {x}.family = {NUMBER} THEN {number} ELSE {x}.place = {y}.place END)"
@@ -276,7 +282,8 @@ class Join:
         x, y = self._literal(left), self._literal(right)
         exact = f"GREATEST({x}.level, {y}.level)"
         number = (
-            f"CASE WHEN {x}.is_nan OR {y}.is_nan THEN NULL WHEN {exact} = {EXACT} THEN {x}.place {op} {y}.place "
+            f"CASE WHEN {x}.is_nan OR {y}.is_nan THEN NULL "
+            f"WHEN {exact} = {EXACT} THEN {x}.place {op} {y}.place "
             f"WHEN {exact} = {DOUBLE} THEN {x}.f64 {op} {y}.f64 ELSE {x}.f32 {op} {y}.f32 END"
         )
         return (
@@ -290,7 +297,11 @@ class Join:
         known = []
         if self._solutions is None:
             known = [f"(NOT {self._equal(left, right)})"]
-            known += [f"(NOT {_within(v, self._vocabulary.blanks)})" for v in (a, b) if _some(self._vocabulary.blanks)]
+            known += [
+                f"(NOT {_within(v, self._vocabulary.blanks)})"
+                for v in (a, b)
+                if _some(self._vocabulary.blanks)
+            ]
         if self._same_as:
             one, other = self._lookup("same", "e", f"= {a}"), self._lookup("same", "e", f"= {b}")
             known.append(f"(COALESCE({one}.representative, {a}) <> COALESCE({other}.representative, {b}))")
@@ -305,7 +316,9 @@ class Join:
             yield _count_tree(root, _spanning_tree(root, relations))
 
 
-def _spanning_tree(root: Relation, relations: list[Relation]) -> Mapping[str, list[tuple[Relation, list[str]]]]:
+def _spanning_tree(
+    root: Relation, relations: list[Relation]
+) -> Mapping[str, list[tuple[Relation, list[str]]]]:
     """The children of each relation with the variables they share, joining on the most variables first."""
     tree: dict[str, list[tuple[Relation, list[str]]]] = {r.alias: [] for r in relations}
     done, left = [root], [r for r in relations if r is not root]
@@ -321,7 +334,9 @@ def _spanning_tree(root: Relation, relations: list[Relation]) -> Mapping[str, li
     return tree
 
 
-def _count_tree(node: Relation, tree: Mapping[str, list[tuple[Relation, list[str]]]], keys: Iterable[str] = ()) -> str:
+def _count_tree(
+    node: Relation, tree: Mapping[str, list[tuple[Relation, list[str]]]], keys: Iterable[str] = ()
+) -> str:
     source, factors = node.source, ["CAST(1 AS DOUBLE)"]
     for child, shared in tree[node.alias]:
         on = [f"n_{child.alias}.k{i} = {node.alias}.{node.columns[v]}" for i, v in enumerate(shared)]
@@ -330,7 +345,8 @@ def _count_tree(node: Relation, tree: Mapping[str, list[tuple[Relation, list[str
     columns = [f"{node.alias}.{node.columns[v]}" for v in keys]
     chosen = "".join(f"{column} AS k{i}, " for i, column in enumerate(columns))
     grouped = f" GROUP BY {', '.join(columns)}" if columns else ""
-    return f"SELECT {chosen}COALESCE(SUM({' * '.join(factors)}), 0) AS n FROM {source} WHERE {_all(node.where)}{grouped}"
+    total = f"COALESCE(SUM({' * '.join(factors)}), 0) AS n"
+    return f"SELECT {chosen}{total} FROM {source} WHERE {_all(node.where)}{grouped}"
 
 
 def _all(conditions: list[str]) -> str:

@@ -253,7 +253,9 @@ def to_json(rule: Rule) -> dict[str, Any]:
 def from_json(record: dict[str, Any]) -> Rule:
     """The rule that `to_json` wrote."""
     known = {name: _tuples(value) for name, value in record.items() if name not in ("filters", "source")}
-    known["values"] = tuple(Values(_tuples(b["variables"]), _tuples(b["rows"])) for b in record.get("values", ()))
+    known["values"] = tuple(
+        Values(_tuples(b["variables"]), _tuples(b["rows"])) for b in record.get("values", ())
+    )
     known["filters"] = tuple(_filter(part) for part in record.get("filters", ()))
     known["source"] = Source(**record["source"]) if "source" in record else None
     return Rule(**{"head": None, **known})

@@ -48,7 +48,9 @@ class Engine:
         store = ox.Store()
         texts = [(i, terms[i]) for i in range(run.start, run.stop)]
         typed = [(i, parse_term(text)) for i, text in texts if text.endswith(">")]
-        store.bulk_extend(ox.Quad(ox.NamedNode(f"x:{i}"), ox.NamedNode("x:is"), literal) for i, literal in typed)
+        store.bulk_extend(
+            ox.Quad(ox.NamedNode(f"x:{i}"), ox.NamedNode("x:is"), literal) for i, literal in typed
+        )
         respelled: defaultdict[str, list[str]] = defaultdict(list)
         for quad in store:
             own, given = terms[int(quad.subject.value[2:])], str(quad.object)
@@ -77,7 +79,11 @@ class Engine:
                 n += 1
             if n > limit:
                 return None
-        table = np.frombuffer(cells, dtype=np.int32).reshape(n, len(names)) if names else np.zeros((n, 0), np.int32)
+        table = (
+            np.frombuffer(cells, dtype=np.int32).reshape(n, len(names))
+            if names
+            else np.zeros((n, 0), np.int32)
+        )
         return Bindings(names, tuple(numbers), table)
 
     def _spellings(self, row: Iterable[object]) -> Iterator[tuple[str | None, ...]]:

@@ -143,7 +143,8 @@ Value = tuple[int, int, Any, str]
 _INTEGERS = frozenset(
     XSD + name
     for name in (
-        "integer", "int", "long", "short", "byte", "unsignedInt", "unsignedLong", "unsignedShort", "unsignedByte",
+        "integer", "int", "long", "short", "byte",
+        "unsignedInt", "unsignedLong", "unsignedShort", "unsignedByte",
         "positiveInteger", "negativeInteger", "nonPositiveInteger", "nonNegativeInteger",
     )
 )  # fmt: skip
@@ -181,13 +182,17 @@ def _to_float(number: Fraction | float) -> float:
         return math.inf if number > 0 else -math.inf
 
 
-_MOMENT = re.compile(r"([0-9]{4})(-[0-9]{2}-[0-9]{2})?(T([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9](\.[0-9]+)?))?")
+_MOMENT = re.compile(
+    r"([0-9]{4})(-[0-9]{2}-[0-9]{2})?(T([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9](\.[0-9]+)?))?"
+)
 
 
 def _moment(text: str, datatype: str) -> Value:
     """Dates, years and date-times without a time zone have a plain order; the rest is the engine's."""
     match = _MOMENT.fullmatch(text)
-    form = {"date": (True, False), "gYear": (False, False), "dateTime": (True, True)}.get(datatype[len(XSD) :])
+    form = {"date": (True, False), "gYear": (False, False), "dateTime": (True, True)}.get(
+        datatype[len(XSD) :]
+    )
     if match is None or match[1] == "0000" or form != (match[2] is not None, match[3] is not None):
         return OTHER, EXACT, text, ""
     if form == (False, False):

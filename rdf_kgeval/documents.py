@@ -1,0 +1,67 @@
+"""RDF documents that describe, such as ontologies and shapes, as rdflib graphs; never from the network."""
+
+from pathlib import Path
+
+import pyoxigraph as ox
+import rdflib
+
+from rdf_kgeval.beliefs import to_rdflib
+from rdf_kgeval.errors import InputError
+from rdf_kgeval.text import printable
+
+FORMATS = {
+    ".ttl": ox.RdfFormat.TURTLE,
+    ".n3": ox.RdfFormat.N3,
+    ".nt": ox.RdfFormat.N_TRIPLES,
+    ".nq": ox.RdfFormat.N_QUADS,
+    ".trig": ox.RdfFormat.TRIG,
+    ".rdf": ox.RdfFormat.RDF_XML,
+    ".xml": ox.RdfFormat.RDF_XML,
+    ".owl": ox.RdfFormat.RDF_XML,
+    ".jsonld": ox.RdfFormat.JSON_LD,
+}
+"""The format of each suffix; an .owl file that is not XML is read as Turtle."""
+
+
+def read_document(path: Path) -> rdflib.Graph:
+    """Parse one file.
+
+    Raises:
+        InputError: it is missing, of an unknown kind or not valid; the message names file and line.
+    """
+    known = FORMATS.get(path.suffix.lower())
+    if known is None:
+        raise InputError(
+            f"{printable(str(path))} has no suffix of an RDF file; name it one of {', '.join(FORMATS)}"
+        )
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"{printable(str(path))} cannot be read ({error.strerror}); check the path"
+        ) from error
+    return parse_document(data, known, str(path), path.absolute().as_uri())
+
+
+def parse_document(data: bytes, form: ox.RdfFormat, name: str, base: str) -> rdflib.Graph:
+    """Parse RDF; `name` stands for it in messages."""
+    if (
+        form == ox.RdfFormat.RDF_XML
+        and name.endswith(".owl")
+        and not data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<?xml")
+    ):
+        form = form if b"<rdf:RDF" in data[:4096] else ox.RdfFormat.TURTLE
+    graph = rdflib.Graph(bind_namespaces="none")
+    try:
+        for quad in ox.parse(input=data, format=form, base_iri=base):
+            graph.add(tuple(to_rdflib(term) for term in quad.triple))  # type: ignore[arg-type]
+    except SyntaxError as error:
+        line = f", line {error.lineno}" if error.lineno else ""
+        raise InputError(
+            f"{printable(name)}{line}: it is not valid {form.name} ({printable(error.msg, 160)}); correct it"
+        ) from error
+    except ValueError as error:
+        raise InputError(
+            f"{printable(name)}: it is not valid ({printable(str(error), 160)}); correct it"
+        ) from error
+    return graph
