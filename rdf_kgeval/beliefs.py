@@ -192,7 +192,8 @@ class Beliefs:
         for s, p, o, g in self.quads():
             text.write(f"{s} {p} {o} {g} .\n".encode())
         text.seek(0)
-        store.bulk_load(input=text, format=ox.RdfFormat.N_QUADS)
+        # The store's own loader would rename blank nodes, so that no answer could be mapped back.
+        store.bulk_extend(ox.parse(input=text, format=ox.RdfFormat.N_QUADS))
         return store
 
     def save(self, folder: Path) -> None:
