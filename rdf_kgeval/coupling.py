@@ -207,7 +207,7 @@ def couple(
     given = np.zeros(len(beliefs) + len(found.latent), dtype=bool)
     given[: len(beliefs)] = beliefs.role == Role.GIVEN
     shapes = _by_shape(found, rules, given)
-    parts = [_merge(rows, rule_of, k) for (k, _), (rows, rule_of) in sorted(shapes.items())]
+    parts = [_merge(shapes.pop(shape), shape[0]) for shape in sorted(shapes)]
     return _assemble(beliefs, rules, found, parts)
 
 
@@ -224,80 +224,93 @@ def _refuse_duplicates(rules: Sequence[Rule]) -> None:
 
 Shape = tuple[int, bool]
 """How many body atoms, and whether there is a head."""
+Columns = list[Ints]
+"""Clauses in columns: the body's atoms in ascending order, then the head."""
 _ABSENT = np.iinfo(np.int32).max
 
 
 def _by_shape(
     found: Groundings, rules: Sequence[Rule], given: NDArray[np.bool_]
-) -> dict[Shape, tuple[NDArray[np.int32], Ints]]:
-    """The clauses of all rules after substitution, by shape, each with its rule; in order of the rules."""
-    chunks: dict[Shape, list[tuple[int, NDArray[np.int32]]]] = {}
+) -> dict[Shape, list[tuple[int, Columns]]]:
+    """The clauses of all rules after substitution, by shape; in order of the rules."""
+    chunks: dict[Shape, list[tuple[int, Columns]]] = {}
     for i, (body, head) in enumerate(zip(found.body, found.head, strict=True)):
-        rows = _clauses(body, head, distinct=not _tells_apart(rules[i]))
-        width = body.shape[1]
-        is_given = given[np.where(rows[:, :width] == _ABSENT, 0, rows[:, :width])] & (
-            rows[:, :width] != _ABSENT
-        )
-        if is_given.any():
-            rows[:, :width][is_given] = _ABSENT
-            rows[:, :width].sort(axis=1)
-        size = (rows[:, :width] != _ABSENT).sum(axis=1)
-        for k in np.unique(size):
-            if k or head is not None:
-                chosen = rows if (size == k).all() else rows[size == k]
-                keep = [*range(k), *([width] if head is not None else [])]
-                chunks.setdefault((int(k), head is not None), []).append((i, chosen[:, keep]))
-    return {
-        shape: (
-            np.concatenate([rows for _, rows in parts]),
-            np.concatenate([np.full(len(rows), i, dtype=np.int32) for i, rows in parts]),
-        )
-        for shape, parts in chunks.items()
-    }
+        heads = [] if head is None else [head]
+        columns, gaps = _clauses(list(body), heads, distinct=not _tells_apart(rules[i]))
+        body_columns, heads = columns[: len(body)], columns[len(body) :]
+        if given.any():
+            body_columns, filled = _substitute(body_columns, given)
+            gaps |= filled
+        if not gaps:
+            chunks.setdefault((len(body), bool(heads)), []).append((i, [*body_columns, *heads]))
+            continue
+        size = sum((column != _ABSENT).astype(np.int8) for column in body_columns)
+        for k in np.unique(size).tolist():
+            if k or heads:
+                chosen = [column[size == k] for column in (*body_columns[:k], *heads)]
+                chunks.setdefault((k, bool(heads)), []).append((i, chosen))
+    return chunks
 
 
 def _tells_apart(rule: Rule) -> bool:
     """Whether different solutions are different clauses, because each predicate occurs once."""
     predicates = {pattern[1] for pattern in rule.body}
-    return (
-        len(predicates) == len(rule.body)
-        and not any(p.startswith("?") for p in predicates)
-        and not rule.values
-    )
+    constant = not any(p.startswith("?") for p in predicates)
+    return constant and len(predicates) == len(rule.body) and not rule.values and rule.query is None
 
 
-def _clauses(body: NDArray[np.int32], head: Ints | None, *, distinct: bool) -> NDArray[np.int32]:
-    """Body atoms as a sorted set, padded with _ABSENT, then the head; `distinct` drops repeated clauses."""
-    width = body.shape[1]
-    rows = np.empty((len(body), width + (head is not None)), dtype=np.int32)
-    rows[:, :width] = body
-    if head is not None:
-        rows[:, width] = head
-    if width > 1:
-        rows[:, :width].sort(axis=1)
-        twice = rows[:, 1:width] == rows[:, : width - 1]
+def _clauses(body: Columns, head: Columns, *, distinct: bool) -> tuple[Columns, bool]:
+    """Body atoms as an ascending set, padded with _ABSENT, then the head, and whether anything is padded.
+
+    `distinct` drops repeated clauses.
+    """
+    body = _ascending(body)
+    gaps = False
+    for j in range(len(body) - 1, 0, -1):
+        twice = body[j] == body[j - 1]
         if twice.any():
-            rows[:, 1:width][twice] = _ABSENT
-            rows[:, :width].sort(axis=1)
-    if distinct and len(rows):
-        order = _order(rows)
-        rows = rows[order]
-        rows = rows[_firsts(rows)]
-    return rows
+            body[j], gaps = np.where(twice, np.int32(_ABSENT), body[j]), True
+    columns = [*(_ascending(body) if gaps else body), *head]
+    if distinct and len(columns[0]):
+        order, first = _distinct(columns)
+        columns = [column[order[first]] for column in columns]
+    return columns, gaps
 
 
-def _order(rows: NDArray[np.int32]) -> Longs:
-    """The stable order of rows, two columns to a key."""
-    padded = rows if rows.shape[1] % 2 == 0 else np.column_stack([rows, np.zeros(len(rows), np.int32)])
-    keys = [(padded[:, i].astype(np.int64) << 32) | padded[:, i + 1] for i in range(0, padded.shape[1], 2)]
-    return np.argsort(keys[0], kind="stable") if len(keys) == 1 else np.lexsort(keys[::-1])
+def _ascending(columns: Columns) -> Columns:
+    """Sort within each row, by exchanging neighbours."""
+    columns = list(columns)
+    for end in range(len(columns) - 1, 0, -1):
+        for j in range(end):
+            low, high = columns[j], columns[j + 1]
+            columns[j], columns[j + 1] = np.minimum(low, high), np.maximum(low, high)
+    return columns
 
 
-def _firsts(rows: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Which of sorted rows differ from the one before."""
-    first = np.ones(len(rows), dtype=bool)
-    first[1:] = (rows[1:] != rows[:-1]).any(axis=1)
-    return first
+def _substitute(body: Columns, given: NDArray[np.bool_]) -> tuple[Columns, bool]:
+    """Take given atoms out; and whether there were any."""
+    known = np.append(given, False)
+    filled = [known[np.minimum(column, len(given))] for column in body]
+    if not any(column.any() for column in filled):
+        return body, False
+    pairs = zip(body, filled, strict=True)
+    return _ascending([np.where(gone, np.int32(_ABSENT), column) for column, gone in pairs]), True
+
+
+def _distinct(columns: Columns) -> tuple[Longs, NDArray[np.bool_]]:
+    """The stable order of the rows, and which of them, so ordered, differ from the one before."""
+    keys = [columns[-1].astype(np.int64)] if len(columns) % 2 else []
+    keys += [
+        (columns[i].astype(np.int64) << 32) | columns[i + 1]
+        for i in range(len(columns) - len(keys) - 2, -1, -2)
+    ]
+    order = np.argsort(keys[0], kind="stable") if len(keys) == 1 else np.lexsort(keys)
+    first = np.zeros(len(order), dtype=bool)
+    first[:1] = True
+    for key in keys:
+        ordered = key[order]
+        first[1:] |= ordered[1:] != ordered[:-1]
+    return order, first
 
 
 @dataclass(frozen=True)
@@ -311,16 +324,24 @@ class _Part:
     count: Ints
 
 
-def _merge(rows: NDArray[np.int32], rule_of: Ints, k: int) -> _Part:
-    order = _order(rows)
-    rows, rule_of = rows[order], rule_of[order]
-    first = _firsts(rows)
+def _merge(chunks: list[tuple[int, Columns]], k: int) -> _Part:
+    """Merge the clauses of one shape; the stable order keeps the rules of a constraint ascending."""
+    columns = [np.concatenate(parts) for parts in zip(*(columns for _, columns in chunks), strict=True)]
+    rule_of = np.repeat(
+        np.array([i for i, _ in chunks], dtype=np.int32), [len(columns[0]) for _, columns in chunks]
+    )
+    order, first = _distinct(columns)
+    rule_of = rule_of[order]
     new_rule = first.copy()
     new_rule[1:] |= rule_of[1:] != rule_of[:-1]
     at = np.flatnonzero(new_rule)
-    count = np.diff(np.append(at, len(rows))).astype(np.int32)
-    rule_counts = np.bincount(np.cumsum(first)[at] - 1)
-    return _Part(rows[first], k, rule_counts, rule_of[at], count)
+    chosen = order[first]
+    atoms = np.empty((len(chosen), len(columns)), dtype=np.int32)
+    for j, column in enumerate(columns):
+        atoms[:, j] = column[chosen]
+    count = np.diff(np.append(at, len(order))).astype(np.int32)
+    rule_counts = np.diff(np.append(np.flatnonzero(first[at]), len(at)))
+    return _Part(atoms, k, rule_counts, rule_of[at], count)
 
 
 def _assemble(

@@ -33,8 +33,8 @@ _HOPELESS = 100
 class Groundings:
     """The groundings of each rule and the latent atoms that they use."""
 
-    body: tuple[NDArray[np.int32], ...]
-    """For each rule, one row per grounding with the atoms of its body."""
+    body: tuple[tuple[Ints, ...], ...]
+    """For each rule and each of its body's patterns, the atom in each grounding."""
     head: tuple[Ints | None, ...]
     """For each rule, the atom of each grounding's head; None for a denial."""
     latent: NDArray[np.int32]
@@ -102,13 +102,12 @@ class _Grounder:
         same_as = self._load_same_as()
         self._load_atoms()
         self._find_latent(same_as)
-        self._load_atoms()
-        body: list[NDArray[np.int32]] = []
+        body: list[tuple[Ints, ...]] = []
         head: list[Ints | None] = []
         for i, rule in enumerate(self._rules):
-            rows = self._ground(i, rule, same_as)
-            body.append(rows[:, : len(rule.body)])
-            head.append(None if rule.head is None else rows[:, -1])
+            columns = self._ground(i, rule, same_as)
+            body.append(tuple(columns[: len(rule.body)]))
+            head.append(None if rule.head is None else columns[-1])
         latent = self._vocabulary.split(self._latent)
         return Groundings(tuple(body), tuple(head), latent, tuple(self._vocabulary.extra))
 
@@ -233,7 +232,9 @@ class _Grounder:
             for i in filter(self._is_possible, due):
                 join = self._join(i, self._rules[i], same_as)
                 limit = self._check_size(self._rules[i], join, with_head=False)
-                rows = self._fetch(join.missing_heads(self._rdf_type, thing) + f" LIMIT {limit + 1}", 3)
+                rows = np.column_stack(
+                    self._fetch(join.missing_heads(self._rdf_type, thing) + f" LIMIT {limit + 1}")
+                )
                 if len(rows) > limit:
                     raise _too_many(self._rules[i], self._limit, None)
                 found.append(rows)
@@ -246,24 +247,19 @@ class _Grounder:
             touched = {self._vocabulary.text(int(n)) for n in np.unique(new[:, 1])}
             due = [i for i in productive if len(new) and _mentions(self._rules[i], touched)]
 
-    def _ground(self, i: int, rule: Rule, same_as: bool) -> NDArray[np.int32]:
-        width = len(rule.body) + (rule.head is not None)
+    def _ground(self, i: int, rule: Rule, same_as: bool) -> list[Ints]:
         if _is_thing(rule.head) or not self._is_possible(i):
-            return np.zeros((0, width), dtype=np.int32)
+            return [np.zeros(0, dtype=np.int32)] * (len(rule.body) + (rule.head is not None))
         join = self._join(i, rule, same_as)
         limit = self._check_size(rule, join, with_head=True)
-        rows = self._fetch(join.groundings(limit + 1), width)
-        if len(rows) > limit:
+        columns = self._fetch(join.groundings(limit + 1))
+        if len(columns[0]) > limit:
             raise _too_many(rule, self._limit, self._bound(join, with_head=True))
-        self._left -= len(rows)
-        return rows
+        self._left -= len(columns[0])
+        return columns
 
-    def _fetch(self, sql: str, width: int) -> NDArray[np.int32]:
-        columns = self._sql.execute(sql).fetchnumpy()
-        rows = np.empty((len(next(iter(columns.values()))), width), dtype=np.int32, order="F")
-        for j, column in enumerate(columns.values()):
-            rows[:, j] = column
-        return rows
+    def _fetch(self, sql: str) -> list[Ints]:
+        return list(self._sql.execute(sql).fetchnumpy().values())
 
     def _check_size(self, rule: Rule, join: Join, *, with_head: bool) -> int:
         """How many rows a query may have; refuse it unseen if it would have far more."""

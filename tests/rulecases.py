@@ -22,7 +22,11 @@ Constraint = tuple[frozenset[Triple], Triple | None, frozenset[tuple[str, int]]]
 def beliefs_of(text: str, **more: str) -> Beliefs:
     """Turtle with the usual prefixes as beliefs; `given` and `unknown` are context."""
     builder = BeliefsBuilder()
-    for role, turtle in ((Role.BELIEF, text), (Role.GIVEN, more.get("given")), (Role.UNKNOWN, more.get("unknown"))):
+    for role, turtle in (
+        (Role.BELIEF, text),
+        (Role.GIVEN, more.get("given")),
+        (Role.UNKNOWN, more.get("unknown")),
+    ):
         if turtle:
             parsed = ox.parse(input=(PREFIXES + turtle).encode(), format=ox.RdfFormat.TURTLE)
             builder.add_parsed(parsed, role)

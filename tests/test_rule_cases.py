@@ -1,7 +1,7 @@
 """One case for each axiom and rule feature: given these triples and rules, then exactly these constraints.
 
-`given.ttl` holds the beliefs, `context.ttl` and `unknown.ttl` context, `ontology.ttl`, `*.rq` and `shapes.ttl`
-the rules. `then.ttl` writes out the constraints: body, head, and the rules that they stand for.
+`given.ttl` holds the beliefs, `context.ttl` and `unknown.ttl` context, `ontology.ttl`, `*.rq` and
+`shapes.ttl` the rules. `then.ttl` writes out the constraints: body, head, and the rules that they stand for.
 """
 
 from pathlib import Path
