@@ -1,8 +1,7 @@
 """SPARQL CONSTRUCT text -> the patterns of rules.
 
-rdflib parses; pyoxigraph only says where a syntax error is. What is plain joins, filters and VALUES becomes
-patterns and filters; of anything more, the triples that every solution needs become patterns, and the whole
-WHERE is kept as a SELECT for a SPARQL engine.
+What is plain joins, filters and VALUES becomes patterns and filters; of anything more, the triples that every
+solution needs become patterns, and the whole WHERE is kept as a SELECT for a SPARQL engine.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,7 +9,6 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
-import pyoxigraph as ox
 import rdflib
 from pyparsing import Empty, Keyword, ParseBaseException, ParserElement, rest_of_line
 from rdflib.plugins.sparql import parser as grammar
@@ -134,22 +132,11 @@ _HEADER = (
 
 
 def _syntax_error(text: str, error: ParseBaseException) -> TemplateError:
-    """Ask pyoxigraph where the error is; the NUL keeps a text that it does accept from being run."""
-    try:
-        ox.Store().query(text + "\n\0")
-    except SyntaxError as found:
-        place, _, expected = str(found).removeprefix("error at ").partition(": ")
-        line = int(place.partition(":")[0]) if place.partition(":")[0].isdigit() else None
-        if "Prefix not found" in expected:
-            return TemplateError("it uses a prefix that it does not declare; add a PREFIX line", line)
-        if line is not None and line <= text.count("\n") + 1:
-            near = text.split("\n")[line - 1].strip()
-            return TemplateError(f"it is not valid SPARQL near {printable(near, 60)!r}; correct it", line)
-    if not text.strip() or error.lineno > text.rstrip().count("\n"):
-        return TemplateError(
-            "it ends before the query is complete; complete it", text.rstrip().count("\n") + 1
-        )
-    return TemplateError(f"it is not valid SPARQL ({printable(error.msg, 80)}); correct it", error.lineno)
+    lines = text.rstrip().split("\n")
+    if error.loc >= len(text.rstrip()):
+        return TemplateError("it ends before the query is complete; complete it", len(lines))
+    near = text[error.loc :].split("\n")[0].strip() or lines[error.lineno - 1].strip()
+    return TemplateError(f"it is not valid SPARQL from {printable(near, 60)!r} on; correct it", error.lineno)
 
 
 def _refuse(query: CompValue, text: str) -> None:

@@ -1,9 +1,11 @@
 """RDF documents that describe, such as ontologies and shapes, as rdflib graphs; never from the network."""
 
 from pathlib import Path
+from typing import Any
 
 import pyoxigraph as ox
 import rdflib
+from rdflib import RDF
 
 from rdf_kgeval.beliefs import to_rdflib
 from rdf_kgeval.errors import InputError
@@ -65,3 +67,18 @@ def parse_document(data: bytes, form: ox.RdfFormat, name: str, base: str) -> rdf
             f"{printable(name)}: it is not valid ({printable(str(error), 160)}); correct it"
         ) from error
     return graph
+
+
+def read_list(graph: rdflib.Graph, head: Any) -> list[Any]:
+    """The members of an RDF list; ValueError where it is not whole."""
+    members, seen = [], set()
+    while head != RDF.nil:
+        first, rest = list(graph.objects(head, RDF.first)), list(graph.objects(head, RDF.rest))
+        if head in seen or len(first) != 1 or len(rest) != 1:
+            raise ValueError(
+                "it does not end in rdf:nil" if head in seen else "a part lacks rdf:first or rdf:rest"
+            )
+        seen.add(head)
+        members.append(first[0])
+        head = rest[0]
+    return members

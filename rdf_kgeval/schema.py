@@ -8,9 +8,9 @@ from typing import Any
 import owlrl
 import rdflib
 from rdflib import OWL, RDF, RDFS, XSD
-from rdflib.collection import Collection
 
 from rdf_kgeval.beliefs import text_of
+from rdf_kgeval.documents import read_list
 from rdf_kgeval.expressions import TemplateError
 from rdf_kgeval.namespaces import KGE, RDF_TYPE
 from rdf_kgeval.rule import AXIOM_CONFIDENCE, Differ, Pattern, Rule, Source
@@ -80,6 +80,8 @@ class _Schema:
 
     def _close(self) -> rdflib.Graph:
         """The schema's triples and what follows from those of the usual strength."""
+        for predicate in _LISTS:
+            list(self._lists(predicate))
         schema = rdflib.Graph(bind_namespaces="none")
         for s, p, o in self._stated:
             kept = p in _PAIRS or p in _PARTS or (p == RDF.type and str(o).startswith((str(OWL), str(RDFS))))
@@ -117,7 +119,7 @@ class _Schema:
     def _lists(self, predicate: rdflib.URIRef) -> Iterator[tuple[Any, list[Any]]]:
         for owner, head in sorted(self._stated.subject_objects(predicate)):
             try:
-                members = list(Collection(self._stated, head))
+                members = read_list(self._stated, head)
             except ValueError as error:
                 raise TemplateError(
                     f"a list of {_local(predicate)} is broken ({error}); correct it"

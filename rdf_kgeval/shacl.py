@@ -12,11 +12,10 @@ from typing import Any
 
 import rdflib
 from rdflib import RDF, RDFS, SH
-from rdflib.collection import Collection
 
 from rdf_kgeval.beliefs import text_of
 from rdf_kgeval.construct import Branch, Construct, parse_construct
-from rdf_kgeval.documents import read_document
+from rdf_kgeval.documents import read_document, read_list
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.expressions import TemplateError
 from rdf_kgeval.namespaces import KGE, RDF_TYPE
@@ -199,7 +198,10 @@ class _Shapes:
             raise TemplateError(
                 "it uses a node expression that is not sh:this, a term or a path; use sh:SPARQLRule"
             )
-        steps = list(Collection(self._graph, path)) if (path, RDF.first, None) in self._graph else [path]
+        try:
+            steps = read_list(self._graph, path) if (path, RDF.first, None) in self._graph else [path]
+        except ValueError as error:
+            raise TemplateError(f"the list of its path is broken ({error}); correct it") from error
         here = _THIS
         for step in steps:
             there = f"?_{len(branch.body)}"
