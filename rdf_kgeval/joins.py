@@ -287,8 +287,9 @@ class Join:
             f"WHEN {exact} = {DOUBLE} THEN {x}.f64 {op} {y}.f64 ELSE {x}.f32 {op} {y}.f32 END"
         )
         return (
-            f"(CASE WHEN {a} = {b} THEN {same} WHEN {x}.family IN ({OPAQUE}, {BOOLEAN}) THEN NULL "
+            f"(CASE WHEN {a} = {b} THEN {same} WHEN {x}.family = {OPAQUE} THEN NULL "
             f"WHEN {x}.family <> {y}.family OR {x}.tag <> {y}.tag AND {x}.family = {TAGGED} THEN NULL "
+            f"WHEN {x}.family = {BOOLEAN} THEN CASE WHEN {x}.place = {y}.place THEN {same} END "
             f"WHEN {x}.family = {NUMBER} THEN {number} ELSE {x}.place {op} {y}.place END)"
         )
 
