@@ -3,7 +3,8 @@
 The graph is made of blocks of 16 entities: three relations of out-degree 6 and a full one for the heads, so
 that 544 beliefs have 5,472 groundings by seven rules of body length 1, 2 and 3. Each measurement runs in a
 process of its own. PSL (pip install pslpython, Java) is measured from its own log, from "Grounding out model"
-to "Grounding complete"; loading its data and the JVM's start do not count against it.
+to "Grounding complete"; loading its data and the JVM's start do not count against it. The engines take turns,
+and the fastest of some runs counts for each, since other work on the machine only ever adds time.
 
     python benchmarks/ground.py                                    # all sizes
     python benchmarks/ground.py --sizes 1e5 1e6 --psl-sizes 1e5    # some
@@ -99,7 +100,7 @@ def measure_psl(groundings: int) -> dict[str, float]:
             body = " & ".join(f"{p}(X{i}, X{i + 1})" for i, p in enumerate(chain))
             model.add_rule(Rule(f"1.0: {body} -> q(X0, X{len(chain)}) ^2"))
         options = {
-            "runtime.log.level": "INFO",
+            "runtime.log.level": "DEBUG",
             "reasoner.maxiterations": "1",
             "admmreasoner.maxiterations": "1",
         }
@@ -121,23 +122,23 @@ def run(engine: str, groundings: int) -> dict[str, float]:
             for name in ("Grounding out model", "Grounding complete")
             if (found := re.search(rf"(\d+)\s+\[.*{name}", log))
         }
-        made = re.search(r"(?:Generated|Grounded|Optimizing with|terms?:?)\D*(\d+)", log)
-        if len(at) != 2:
+        made = re.search(r"Generated (\d+) terms", log)
+        if len(at) != 2 or made is None:
             sys.exit(f"PSL's log has no grounding times:\n{log[-4000:]}")
         result["seconds"] = (at["Grounding complete"] - at["Grounding out model"]) / 1000
-        result["log"] = "\n".join(line for line in log.splitlines() if "round" in line or "term" in line)
-        result["groundings"] = int(made[1]) if made else 0
+        result["groundings"] = int(made[1])
     return result
 
 
-def write_report(rows: list[tuple[str, dict[str, float]]], cores: int) -> None:
+def write_report(rows: list[tuple[str, dict[str, float]]], repeat: int) -> None:
     psl = {round(r["groundings"], -4): r["seconds"] for name, r in rows if name == "psl"}
     lines = [
         "# Grounding",
         "",
-        f"`python benchmarks/ground.py` on {cores} cores ({platform.machine()}, Python {platform.python_version()}), "
-        "all in one run. Ours is the whole of `couple`: joins, merging duplicates, both CSR directions. PSL is its "
-        "grounding alone, from its own log. Memory is the process's peak; for ours the beliefs are included.",
+        f"`python benchmarks/ground.py` on {os.cpu_count()} cores ({platform.machine()}, Python "
+        f"{platform.python_version()}), all in one run, the fastest of {repeat} for each. Ours is the whole of "
+        "`couple`: joins, merging of duplicates, both directions of the graph. PSL is its grounding alone, by its "
+        "own log. Both make the same ground rules. Memory is the peak of the process, beliefs included.",
         "",
         "| engine | beliefs | groundings | seconds | groundings/s | CPU seconds | peak memory | PSL / ours |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
@@ -165,15 +166,24 @@ def main() -> None:
     )
     parser.add_argument("--sizes", nargs="*", type=float, default=[1e5, 1e6, 1e7])
     parser.add_argument("--psl-sizes", nargs="*", type=float, default=[1e5, 1e6])
+    parser.add_argument("--repeat", type=int, default=3, help="the fastest of so many runs counts")
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.one:
         engine, size = arguments.one
         print(json.dumps({"ours": measure_ours, "psl": measure_psl}[engine](int(float(size)))), flush=True)
         return
-    rows = [("ours", run("ours", int(size))) for size in arguments.sizes]
-    rows += [("psl", run("psl", int(size))) for size in arguments.psl_sizes]
-    write_report(rows, os.cpu_count() or 1)
+    wanted = [
+        (e, int(n)) for e, sizes in (("ours", arguments.sizes), ("psl", arguments.psl_sizes)) for n in sizes
+    ]
+    best: dict[tuple[str, int], dict[str, float]] = {}
+    for _ in range(arguments.repeat):
+        for key in wanted:
+            result = run(*key)
+            print(key, result, file=sys.stderr, flush=True)
+            if key not in best or result["seconds"] < best[key]["seconds"]:
+                best[key] = result
+    write_report([(key[0], best[key]) for key in wanted], arguments.repeat)
 
 
 if __name__ == "__main__":

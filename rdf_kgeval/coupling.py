@@ -13,12 +13,11 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from rdf_kgeval.beliefs import Beliefs, Ints, Role, Terms, Triple
+from rdf_kgeval.clauses import Longs, Part, by_shape, merge
 from rdf_kgeval.errors import InputError, RunError
 from rdf_kgeval.grounding import MAX_GROUNDINGS, Groundings, ground
 from rdf_kgeval.rule import Rule, from_json, to_json
 from rdf_kgeval.text import printable
-
-Longs = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,8 +205,8 @@ def couple(
     found = ground(beliefs, rules, max_groundings=max_groundings, memory_limit=memory_limit, threads=threads)
     given = np.zeros(len(beliefs) + len(found.latent), dtype=bool)
     given[: len(beliefs)] = beliefs.role == Role.GIVEN
-    shapes = _by_shape(found, rules, given)
-    parts = [_merge(shapes.pop(shape), shape[0]) for shape in sorted(shapes)]
+    shapes = by_shape(found, rules, given)
+    parts = [merge(shapes.pop(shape), shape[0]) for shape in sorted(shapes)]
     return _assemble(beliefs, rules, found, parts)
 
 
@@ -222,155 +221,41 @@ def _refuse_duplicates(rules: Sequence[Rule]) -> None:
         seen[rule.id] = rule
 
 
-Shape = tuple[int, bool]
-"""How many body atoms, and whether there is a head."""
-Columns = list[Ints]
-"""Clauses in columns: the body's atoms in ascending order, then the head."""
-_ABSENT = np.iinfo(np.int32).max
-
-
-def _by_shape(
-    found: Groundings, rules: Sequence[Rule], given: NDArray[np.bool_]
-) -> dict[Shape, list[tuple[int, Columns]]]:
-    """The clauses of all rules after substitution, by shape; in order of the rules."""
-    chunks: dict[Shape, list[tuple[int, Columns]]] = {}
-    for i, (body, head) in enumerate(zip(found.body, found.head, strict=True)):
-        heads = [] if head is None else [head]
-        columns, gaps = _clauses(list(body), heads, distinct=not _tells_apart(rules[i]))
-        body_columns, heads = columns[: len(body)], columns[len(body) :]
-        if given.any():
-            body_columns, filled = _substitute(body_columns, given)
-            gaps |= filled
-        if not gaps:
-            chunks.setdefault((len(body), bool(heads)), []).append((i, [*body_columns, *heads]))
-            continue
-        size = sum((column != _ABSENT).astype(np.int8) for column in body_columns)
-        for k in np.unique(size).tolist():
-            if k or heads:
-                chosen = [column[size == k] for column in (*body_columns[:k], *heads)]
-                chunks.setdefault((k, bool(heads)), []).append((i, chosen))
-    return chunks
-
-
-def _tells_apart(rule: Rule) -> bool:
-    """Whether different solutions are different clauses, because each predicate occurs once."""
-    predicates = {pattern[1] for pattern in rule.body}
-    constant = not any(p.startswith("?") for p in predicates)
-    return constant and len(predicates) == len(rule.body) and not rule.values and rule.query is None
-
-
-def _clauses(body: Columns, head: Columns, *, distinct: bool) -> tuple[Columns, bool]:
-    """Body atoms as an ascending set, padded with _ABSENT, then the head, and whether anything is padded.
-
-    `distinct` drops repeated clauses.
-    """
-    body = _ascending(body)
-    gaps = False
-    for j in range(len(body) - 1, 0, -1):
-        twice = body[j] == body[j - 1]
-        if twice.any():
-            body[j], gaps = np.where(twice, np.int32(_ABSENT), body[j]), True
-    columns = [*(_ascending(body) if gaps else body), *head]
-    if distinct and len(columns[0]):
-        order, first = _distinct(columns)
-        columns = [column[order[first]] for column in columns]
-    return columns, gaps
-
-
-def _ascending(columns: Columns) -> Columns:
-    """Sort within each row, by exchanging neighbours."""
-    columns = list(columns)
-    for end in range(len(columns) - 1, 0, -1):
-        for j in range(end):
-            low, high = columns[j], columns[j + 1]
-            columns[j], columns[j + 1] = np.minimum(low, high), np.maximum(low, high)
-    return columns
-
-
-def _substitute(body: Columns, given: NDArray[np.bool_]) -> tuple[Columns, bool]:
-    """Take given atoms out; and whether there were any."""
-    known = np.append(given, False)
-    filled = [known[np.minimum(column, len(given))] for column in body]
-    if not any(column.any() for column in filled):
-        return body, False
-    pairs = zip(body, filled, strict=True)
-    return _ascending([np.where(gone, np.int32(_ABSENT), column) for column, gone in pairs]), True
-
-
-def _distinct(columns: Columns) -> tuple[Longs, NDArray[np.bool_]]:
-    """The stable order of the rows, and which of them, so ordered, differ from the one before."""
-    keys = [columns[-1].astype(np.int64)] if len(columns) % 2 else []
-    keys += [
-        (columns[i].astype(np.int64) << 32) | columns[i + 1]
-        for i in range(len(columns) - len(keys) - 2, -1, -2)
-    ]
-    order = np.argsort(keys[0], kind="stable") if len(keys) == 1 else np.lexsort(keys)
-    first = np.zeros(len(order), dtype=bool)
-    first[:1] = True
-    for key in keys:
-        ordered = key[order]
-        first[1:] |= ordered[1:] != ordered[:-1]
-    return order, first
-
-
-@dataclass(frozen=True)
-class _Part:
-    """The distinct constraints of one shape."""
-
-    atoms: NDArray[np.int32]
-    k: int
-    rule_counts: Longs
-    rule: Ints
-    count: Ints
-
-
-def _merge(chunks: list[tuple[int, Columns]], k: int) -> _Part:
-    """Merge the clauses of one shape; the stable order keeps the rules of a constraint ascending."""
-    columns = [np.concatenate(parts) for parts in zip(*(columns for _, columns in chunks), strict=True)]
-    rule_of = np.repeat(
-        np.array([i for i, _ in chunks], dtype=np.int32), [len(columns[0]) for _, columns in chunks]
-    )
-    order, first = _distinct(columns)
-    rule_of = rule_of[order]
-    new_rule = first.copy()
-    new_rule[1:] |= rule_of[1:] != rule_of[:-1]
-    at = np.flatnonzero(new_rule)
-    chosen = order[first]
-    atoms = np.empty((len(chosen), len(columns)), dtype=np.int32)
-    for j, column in enumerate(columns):
-        atoms[:, j] = column[chosen]
-    count = np.diff(np.append(at, len(order))).astype(np.int32)
-    rule_counts = np.diff(np.append(np.flatnonzero(first[at]), len(at)))
-    return _Part(atoms, k, rule_counts, rule_of[at], count)
-
-
 def _assemble(
-    beliefs: Beliefs, rules: tuple[Rule, ...], found: Groundings, parts: list[_Part]
+    beliefs: Beliefs, rules: tuple[Rule, ...], found: Groundings, parts: list[Part]
 ) -> CouplingGraph:
     def joined(arrays: list[NDArray[Any]], dtype: Any) -> NDArray[Any]:
-        return np.concatenate(arrays).astype(dtype) if arrays else np.zeros(0, dtype=dtype)
+        return np.concatenate(arrays).astype(dtype, copy=False) if arrays else np.zeros(0, dtype=dtype)
 
     n_atoms = len(beliefs) + len(found.latent)
-    width = joined([np.full(len(p.atoms), p.atoms.shape[1]) for p in parts], np.int64)
+    width = joined([np.full(len(p.atoms), p.atoms.shape[1], dtype=np.int64) for p in parts], np.int64)
     atom = joined([p.atoms.ravel() for p in parts], np.int32)
     signs = [np.where(np.arange(p.atoms.shape[1]) < p.k, 1, -1).astype(np.int8) for p in parts]
     sign = joined([np.tile(s, len(p.atoms)) for s, p in zip(signs, parts, strict=True)], np.int8)
-    start = np.concatenate([[0], np.cumsum(width)]).astype(np.int64)
+    start = _starts(width)
     rule_counts = joined([p.rule_counts for p in parts], np.int64)
-    matrix = sparse.csr_array((sign, atom, start), shape=(len(width), n_atoms)).tocsc()
+    # scipy copies everything to the wider of two integer types, so it gets the narrow one where it does.
+    narrow = start.astype(np.int32) if start[-1] < 2**31 else start
+    matrix = sparse.csr_array((sign, atom, narrow), shape=(len(width), n_atoms)).tocsc()
     return CouplingGraph(
         beliefs=beliefs,
         rules=rules,
         start=start,
         atom=atom,
         sign=sign,
-        offset=joined([np.full(len(p.atoms), 1 - p.k) for p in parts], np.int32),
-        rule_start=np.concatenate([[0], np.cumsum(rule_counts)]).astype(np.int64),
+        offset=joined([np.full(len(p.atoms), 1 - p.k, dtype=np.int32) for p in parts], np.int32),
+        rule_start=_starts(rule_counts),
         rule=joined([p.rule for p in parts], np.int32),
         count=joined([p.count for p in parts], np.int32),
         atom_start=matrix.indptr.astype(np.int64),
-        constraint=matrix.indices.astype(np.int32),
-        constraint_sign=matrix.data.astype(np.int8),
+        constraint=matrix.indices.astype(np.int32, copy=False),
+        constraint_sign=matrix.data.astype(np.int8, copy=False),
         latent=found.latent,
         extra=Terms.of(found.extra),
     )
+
+
+def _starts(sizes: Longs) -> Longs:
+    starts = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(sizes, out=starts[1:])
+    return starts
