@@ -195,13 +195,13 @@ class Beliefs:
 
         The store keeps a number's value, not its spelling, so that "7" may stand for "007" and "7".
         """
-        spellings = self._respelt.get(o, [])
+        spellings = self.respelt.get(o, [])
         rows = [self.find(s, p, spelling) for spelling in (o, *spellings)]
         return [row for row in rows if row is not None]
 
     @cached_property
-    def _respelt(self) -> dict[str, list[str]]:
-        """For each literal as the store spells it, how else the table does."""
+    def respelt(self) -> dict[str, list[str]]:
+        """For each literal as the store of `to_store` spells it, how else the table does."""
         literals = [t for t in self.terms[self.terms.starting('"')] if t.endswith(">")]
         store = ox.Store()
         store.bulk_load(

@@ -14,7 +14,7 @@ from rdf_kgeval.namespaces import LABEL_PROPERTIES
 from rdf_kgeval.text import plural, printable
 
 if TYPE_CHECKING:
-    from rdf_kgeval.sources import Progress
+    from rdf_kgeval.files import Progress
 
 app = typer.Typer(
     no_args_is_help=True,

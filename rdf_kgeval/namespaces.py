@@ -4,6 +4,7 @@ RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 RDFS_LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 SKOS_PREF_LABEL = "http://www.w3.org/2004/02/skos/core#prefLabel"
 XSD = "http://www.w3.org/2001/XMLSchema#"
+OWL = "http://www.w3.org/2002/07/owl#"
 KGE = "https://w3id.org/rdf-kgeval#"
 
 LABEL_PROPERTIES = (RDFS_LABEL, SKOS_PREF_LABEL)

@@ -16,8 +16,9 @@ from typing import Any
 
 from rdf_kgeval.beliefs import Beliefs
 from rdf_kgeval.errors import EndpointError, InputError, RunError
+from rdf_kgeval.files import Progress
 from rdf_kgeval.labels import Labels
-from rdf_kgeval.sources import Loaded, Progress, Sources, load
+from rdf_kgeval.sources import Loaded, Sources, load
 from rdf_kgeval.text import printable
 
 _FORMAT = 1

@@ -1,17 +1,10 @@
 """Sources: RDF files, rdflib graphs and SPARQL endpoints become Beliefs."""
 
-import gzip
-import hashlib
-import io
-import re
-import sys
 import tempfile
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pyoxigraph as ox
@@ -20,6 +13,7 @@ from numpy.typing import NDArray
 from rdf_kgeval.beliefs import Beliefs, BeliefsBuilder, Role
 from rdf_kgeval.endpoint import Endpoint
 from rdf_kgeval.errors import InputError
+from rdf_kgeval.files import Progress, display_name, opened
 from rdf_kgeval.namespaces import LABEL_PROPERTIES
 from rdf_kgeval.pull import pull
 from rdf_kgeval.scope import Scope, ScopeQuery
@@ -28,12 +22,6 @@ from rdf_kgeval.text import plural, printable
 
 if TYPE_CHECKING:
     import rdflib
-
-Progress = Callable[[str, int, int | None], None]
-"""Called with what is being read, how far it is, and how far it goes (None where that is unknown)."""
-
-STDIN = Path("-")
-"""Stands for standard input."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -247,7 +235,7 @@ def _read_file(
     path: Path, format_: str | None, role: Role, builder: BeliefsBuilder, progress: Progress
 ) -> str:
     """Add a file's triples and return its digest."""
-    with _opened(path, format_, progress) as (file, rdf_format, digest):
+    with opened(path, format_, progress) as (file, rdf_format, digest):
         before = len(builder)
         builder.add_parsed(
             ox.parse(file, format=rdf_format),
@@ -255,106 +243,5 @@ def _read_file(
             datasets=rdf_format.supports_datasets,
         )
         if len(builder) == before:
-            raise InputError(f"{_name(path)} holds no triple; give a file that holds some")
+            raise InputError(f"{display_name(path)} holds no triple; give a file that holds some")
         return digest.hexdigest()
-
-
-def _name(path: Path) -> str:
-    return "standard input" if path == STDIN else printable(str(path))
-
-
-def _syntax_message(name: str, rdf_format: ox.RdfFormat, error: SyntaxError) -> str:
-    said = printable((error.msg or "").split(": ", 1)[-1], 200)
-    if "LoadDocumentCallback" in said:
-        return (
-            f"{name} uses a remote JSON-LD context, which is never fetched; write the context into the file"
-        )
-    if "No scheme found" in said:
-        said += "; write IRIs in full or add @base"
-    where = f"{name}, line {error.lineno}" if error.lineno else name
-    return f"{where}: not valid {rdf_format.name}: {said}"
-
-
-def _format(path: Path, format_: str | None, name: str) -> ox.RdfFormat:
-    if format_ is not None:
-        found = ox.RdfFormat.from_media_type(format_) or ox.RdfFormat.from_extension(
-            {"turtle": "ttl", "ntriples": "nt", "nquads": "nq", "rdfxml": "rdf"}.get(
-                format_.lower(), format_.lower()
-            )
-        )
-        if found is None:
-            raise InputError(
-                f"{printable(format_)!r} is not an RDF format; try ttl, nt, nq, trig, rdf or jsonld"
-            )
-        return found
-    suffixes = [s for s in path.suffixes if s != ".gz"]
-    suffix = suffixes[-1][1:].lower() if suffixes else ""
-    found = ox.RdfFormat.from_extension({"owl": "rdf", "json": "jsonld"}.get(suffix, suffix))
-    if found is None:
-        raise InputError(
-            f"the format of {name} cannot be told from its name; "
-            "add --format ttl, nt, nq, trig, rdf or jsonld"
-        )
-    return found
-
-
-class _Digested(io.RawIOBase):
-    """A file that is hashed and counted while it is read."""
-
-    def __init__(self, file: IO[bytes], tell: Callable[[int], None]) -> None:
-        self._file = file
-        self._tell = tell
-        self._size = 0
-        self.digest = hashlib.sha256()
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        data = self._file.read(len(buffer))
-        buffer[: len(data)] = data
-        self.digest.update(data)
-        self._size += len(data)
-        self._tell(self._size)
-        return len(data)
-
-
-@contextmanager
-def _opened(
-    path: Path, format_: str | None, progress: Progress
-) -> Iterator[tuple[io.BufferedReader, ox.RdfFormat, "hashlib._Hash"]]:
-    """Open a file, unpacked if it is gzipped; the digest is that of the bytes on disk."""
-    name = _name(path)
-    rdf_format = _format(path, format_, name)
-    try:
-        with sys.stdin.buffer if path == STDIN else path.open("rb") as raw:
-            size = None if path == STDIN else path.stat().st_size
-            digested = _Digested(raw, lambda done: progress(name, done, size))
-            file: io.BufferedReader = io.BufferedReader(digested, _BUFFER)
-            if path.suffix == ".gz":
-                file = io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=file)), _BUFFER)
-            if rdf_format == ox.RdfFormat.RDF_XML:
-                _refuse_entity_bomb(file.peek(_BUFFER), name)
-            yield file, rdf_format, digested.digest
-    except SyntaxError as error:
-        raise InputError(_syntax_message(name, rdf_format, error)) from error
-    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
-        raise InputError(
-            f"{name} is not a whole gzip file ({printable(str(error))}); pack it again"
-        ) from error
-    except OSError as error:
-        raise InputError(f"{name} cannot be read: {error.strerror or printable(str(error), 200)}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{name} is not UTF-8 text; RDF files are") from error
-
-
-def _refuse_entity_bomb(head: bytes, name: str) -> None:
-    """Stop XML entities that expand beyond a namespace: the parser would follow them until memory ends."""
-    if b"<!DOCTYPE" not in head:
-        return
-    values = re.findall(rb"""<!ENTITY[^"'>]*["']([^"']*)""", head)
-    if b">" not in head[head.index(b"<!DOCTYPE") :] or any(b"&" in v or len(v) > 200 for v in values):
-        raise InputError(f"{name} declares XML entities that are long or nested; write them out in the file")
-
-
-_BUFFER = 1 << 20

@@ -39,6 +39,22 @@ def parse_term(term: str) -> ox.NamedNode | ox.BlankNode | ox.Literal | ox.Tripl
     return parsed
 
 
+def to_rdflib(term: object) -> "rdflib.term.Identifier":
+    """The rdflib term of a pyoxigraph term, spelled as it was."""
+    import rdflib
+
+    if isinstance(term, ox.NamedNode):
+        return rdflib.URIRef(term.value)
+    if isinstance(term, ox.BlankNode):
+        return rdflib.BNode(term.value)
+    if isinstance(term, ox.Literal):
+        if term.language:
+            return rdflib.Literal(term.value, lang=term.language)
+        datatype = rdflib.URIRef(term.datatype.value) if term.datatype.value != f"{XSD}string" else None
+        return rdflib.Literal(term.value, datatype=datatype, normalize=False)
+    raise InputError(f"{printable(str(term), 120)} is a term that rdflib does not know; leave it out")
+
+
 def json_term(binding: Mapping[str, str]) -> str:
     """The N-Triples term of a SPARQL JSON binding; ValueError where it is not valid RDF.
 

@@ -219,6 +219,10 @@ def test_an_entity_bomb_does_not_explode(tmp_path: Path) -> None:
     )
     with pytest.raises(InputError, match="long or nested"):
         kgeval.read_beliefs(path)
+    for padding in (" " * (1 << 20), "<!-- <a> -->" * 100_000, f"<!-- {'x' * (1 << 20)} -->"):
+        path.write_text(padding + path.read_text().removeprefix('<?xml version="1.0"?>'))
+        with pytest.raises(InputError, match="long or nested"):
+            kgeval.read_beliefs(path)
 
 
 def test_entities_that_abbreviate_a_namespace_are_fine(tmp_path: Path) -> None:

@@ -1,0 +1,261 @@
+"""CouplingGraph: which beliefs are tied to which, by which rules; frozen, in read-only arrays."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from rdf_kgeval.beliefs import Beliefs, Ints, Role, Terms, Triple
+from rdf_kgeval.clauses import Longs, Part, by_shape, merge
+from rdf_kgeval.errors import InputError, RunError
+from rdf_kgeval.grounding import MAX_GROUNDINGS, Groundings, ground
+from rdf_kgeval.rule import Rule, from_json, to_json
+from rdf_kgeval.text import printable
+
+
+@dataclass(frozen=True, eq=False)
+class CouplingGraph:
+    """Constraints over atoms, both ways.
+
+    Atoms are numbered: first the rows of `beliefs`, whatever their role, then the latent atoms. Rows that are
+    given never occur in a constraint: they are substituted. The constraint j is the clause
+    `a_1 & ... & a_k -> h`, or `not (a_1 & ... & a_k)` if it has no head, and inference penalises
+    `max(0, offset[j] + sum of sign * x over its atoms)`:
+
+    - its atoms are `atom[start[j]:start[j + 1]]`: the k distinct body atoms, ascending, then the head;
+    - `sign` beside `atom` is +1 for a body atom and -1 for the head;
+    - `offset[j]` is `1 - k`, with k the body atoms that are left after given ones are substituted;
+    - the rules that it stands for are `rule[rule_start[j]:rule_start[j + 1]]`, ascending, and `count` beside
+      `rule` says from how many of that rule's clauses, which differ only in given atoms. Its weight is the
+      sum of count * theta[rule].
+
+    The atom i occurs in the constraints `constraint[atom_start[i]:atom_start[i + 1]]`, ascending, with the
+    sign in `constraint_sign`. Constraints are distinct, and sorted by k, denials first, then by their atoms.
+    """
+
+    beliefs: Beliefs
+    rules: tuple[Rule, ...]
+    start: Longs
+    atom: Ints
+    sign: NDArray[np.int8]
+    offset: Ints
+    rule_start: Longs
+    rule: Ints
+    count: Ints
+    atom_start: Longs
+    constraint: Ints
+    constraint_sign: NDArray[np.int8]
+    latent: NDArray[np.int32]
+    """Subject, predicate and object of each latent atom; numbers past the beliefs' terms are `extra`."""
+    extra: Terms
+    """Terms that only rules name."""
+
+    def __post_init__(self) -> None:
+        for name in (*_ARRAYS, "latent"):
+            getattr(self, name).flags.writeable = False
+
+    @property
+    def n_beliefs(self) -> int:
+        """How many beliefs are to be evaluated."""
+        return self.beliefs.n_beliefs
+
+    @property
+    def n_constraints(self) -> int:
+        """How many constraints there are."""
+        return len(self.offset)
+
+    @property
+    def n_atoms(self) -> int:
+        """Rows of the beliefs and latent atoms."""
+        return len(self.beliefs) + len(self.latent)
+
+    @cached_property
+    def theta(self) -> NDArray[np.float64]:
+        """The weight of each rule, as its confidence or weight says."""
+        return np.array([rule.theta for rule in self.rules], dtype=np.float64)
+
+    def weights(self, theta: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        """The weight of each constraint, from the weight of each rule (its own by default)."""
+        if not self.n_constraints:
+            return np.zeros(0)
+        parts = (self.theta if theta is None else theta)[self.rule] * self.count
+        return np.add.reduceat(parts, self.rule_start[:-1])
+
+    @cached_property
+    def degree(self) -> Ints:
+        """In how many constraints each atom occurs."""
+        return np.diff(self.atom_start).astype(np.int32)
+
+    @cached_property
+    def component(self) -> Ints:
+        """Each atom's connected component, numbered by their least atoms; -1 for an atom in no constraint."""
+        tie = np.ones(max(len(self.atom) - 1, 0), dtype=bool)
+        tie[self.start[1:-1] - 1] = False
+        left, right = self.atom[:-1][tie], self.atom[1:][tie]
+        edges = sparse.coo_array(
+            (np.ones(len(left), bool), (left, right)), shape=(self.n_atoms, self.n_atoms)
+        )
+        _, label = csgraph.connected_components(edges, directed=False)
+        coupled = self.degree > 0
+        _, first, number = np.unique(label[coupled], return_index=True, return_inverse=True)
+        component = np.full(self.n_atoms, -1, dtype=np.int32)
+        component[coupled] = np.argsort(np.argsort(first))[number]
+        return component
+
+    @property
+    def n_components(self) -> int:
+        """How many connected components the coupled atoms fall into."""
+        return int(self.component.max(initial=-1)) + 1
+
+    def component_sizes(self) -> Ints:
+        """How many beliefs to be evaluated each component has."""
+        own = self.component[self.beliefs.rows]
+        return np.bincount(own[own >= 0], minlength=self.n_components).astype(np.int32)
+
+    @cached_property
+    def groundings(self) -> Longs:
+        """How many clauses each rule has; those that differ only in given atoms count apart."""
+        return np.bincount(self.rule, weights=self.count, minlength=len(self.rules)).astype(np.int64)
+
+    def uncoupled(self) -> Ints:
+        """The rows to be evaluated that no constraint touches."""
+        rows = self.beliefs.rows
+        chosen: Ints = rows[self.degree[rows] == 0]
+        return chosen
+
+    def triple(self, atom: int) -> Triple:
+        """Subject, predicate and object of an atom as N-Triples terms."""
+        if atom < len(self.beliefs):
+            return self.beliefs.triple(atom)
+        s, p, o = (self._term(int(n)) for n in self.latent[atom - len(self.beliefs)])
+        return s, p, o
+
+    def _term(self, number: int) -> str:
+        own = len(self.beliefs.terms)
+        return self.beliefs.terms[number] if number < own else self.extra[number - own]
+
+    def rules_of(self, constraint: int) -> Iterator[Rule]:
+        """The rules that a constraint stands for."""
+        for i in self.rule[self.rule_start[constraint] : self.rule_start[constraint + 1]]:
+            yield self.rules[i]
+
+    def save(self, folder: Path) -> None:
+        """Write the rules and, as .npy files that can be mapped into memory, the arrays; not the beliefs."""
+        folder.mkdir(parents=True)
+        for name in (*_ARRAYS, "latent"):
+            np.save(folder / f"{name}.npy", getattr(self, name))
+        extra = [self.extra[i] for i in range(len(self.extra))]
+        record = {"rules": [to_json(rule) for rule in self.rules], "extra": extra}
+        (folder / "rules.json").write_text(json.dumps(record, ensure_ascii=False, indent=1), encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: Path, beliefs: Beliefs) -> "CouplingGraph":
+        """Map a saved graph into memory; `beliefs` are those it was made from."""
+        try:
+            arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in (*_ARRAYS, "latent")}
+            record = json.loads((folder / "rules.json").read_text(encoding="utf-8"))
+            rules = tuple(from_json(rule) for rule in record["rules"])
+            extra = Terms.of(record["extra"])
+        except (OSError, ValueError, TypeError, KeyError, InputError) as error:
+            raise _damaged(folder, str(error)) from error
+        if len(arrays["atom_start"]) != len(beliefs) + len(arrays["latent"]) + 1:
+            raise _damaged(folder, "it was made from other beliefs")
+        return cls(beliefs, rules, **arrays, extra=extra)
+
+
+_ARRAYS = (
+    "start", "atom", "sign", "offset", "rule_start", "rule", "count", "atom_start", "constraint",
+    "constraint_sign",
+)  # fmt: skip
+
+
+def _damaged(folder: Path, reason: str) -> RunError:
+    return RunError(
+        f"the coupling graph in {printable(str(folder))} is missing or damaged ({printable(reason, 200)}); "
+        "make the run again with kgeval init"
+    )
+
+
+def couple(
+    beliefs: Beliefs,
+    rules: Iterable[Rule],
+    *,
+    max_groundings: int = MAX_GROUNDINGS,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+) -> CouplingGraph:
+    """Ground the rules over the beliefs and tie the beliefs together.
+
+    Args:
+        beliefs: the graph to evaluate.
+        rules: from `read_rules` and `read_ontology`.
+        max_groundings: refuse to make more than this, over all rules.
+        memory_limit: what DuckDB may use before it spills to disk, such as "2GB".
+        threads: how many threads DuckDB may use.
+    """
+    rules = tuple(rules)
+    _refuse_duplicates(rules)
+    found = ground(beliefs, rules, max_groundings=max_groundings, memory_limit=memory_limit, threads=threads)
+    given = np.zeros(len(beliefs) + len(found.latent), dtype=bool)
+    given[: len(beliefs)] = beliefs.role == Role.GIVEN
+    shapes = by_shape(found, rules, given)
+    parts = [merge(shapes.pop(shape), shape[0]) for shape in sorted(shapes)]
+    return _assemble(beliefs, rules, found, parts)
+
+
+def _refuse_duplicates(rules: Sequence[Rule]) -> None:
+    seen: dict[str, Rule] = {}
+    for rule in rules:
+        if rule.id in seen:
+            places = " and ".join(str(r.source) for r in (seen[rule.id], rule) if r.source)
+            raise InputError(
+                f"two rules have the id {rule.name}{f' ({places})' if places else ''}; rename one"
+            )
+        seen[rule.id] = rule
+
+
+def _assemble(
+    beliefs: Beliefs, rules: tuple[Rule, ...], found: Groundings, parts: list[Part]
+) -> CouplingGraph:
+    def joined(arrays: list[NDArray[Any]], dtype: Any) -> NDArray[Any]:
+        return np.concatenate(arrays).astype(dtype, copy=False) if arrays else np.zeros(0, dtype=dtype)
+
+    n_atoms = len(beliefs) + len(found.latent)
+    width = joined([np.full(len(p.atoms), p.atoms.shape[1], dtype=np.int64) for p in parts], np.int64)
+    atom = joined([p.atoms.ravel() for p in parts], np.int32)
+    signs = [np.where(np.arange(p.atoms.shape[1]) < p.k, 1, -1).astype(np.int8) for p in parts]
+    sign = joined([np.tile(s, len(p.atoms)) for s, p in zip(signs, parts, strict=True)], np.int8)
+    start = _starts(width)
+    rule_counts = joined([p.rule_counts for p in parts], np.int64)
+    # scipy copies everything to the wider of two integer types, so it gets the narrow one where it does.
+    narrow = start.astype(np.int32) if start[-1] < 2**31 else start
+    matrix = sparse.csr_array((sign, atom, narrow), shape=(len(width), n_atoms)).tocsc()
+    return CouplingGraph(
+        beliefs=beliefs,
+        rules=rules,
+        start=start,
+        atom=atom,
+        sign=sign,
+        offset=joined([np.full(len(p.atoms), 1 - p.k, dtype=np.int32) for p in parts], np.int32),
+        rule_start=_starts(rule_counts),
+        rule=joined([p.rule for p in parts], np.int32),
+        count=joined([p.count for p in parts], np.int32),
+        atom_start=matrix.indptr.astype(np.int64),
+        constraint=matrix.indices.astype(np.int32, copy=False),
+        constraint_sign=matrix.data.astype(np.int8, copy=False),
+        latent=found.latent,
+        extra=Terms.of(found.extra),
+    )
+
+
+def _starts(sizes: Longs) -> Longs:
+    starts = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(sizes, out=starts[1:])
+    return starts

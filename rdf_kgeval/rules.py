@@ -1,0 +1,145 @@
+"""Rules from files: SPARQL CONSTRUCT templates (`*.rq`) and SHACL rules (Turtle).
+
+A template states its metadata in comment lines before CONSTRUCT, as grlc does:
+
+    #+ id: stadium-city
+    #+ summary: A stadium is in the home city of its team.
+    #+ confidence: 0.9        (or `weight`, which is theta itself)
+    #+ latent: true           (its head may be a triple that the graph does not assert)
+    #+ denial: true           (the template's triple and those of WHERE cannot all be true)
+"""
+
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
+from pathlib import Path
+
+from rdf_kgeval.construct import parse_construct
+from rdf_kgeval.documents import FORMATS
+from rdf_kgeval.errors import InputError
+from rdf_kgeval.expressions import TemplateError
+from rdf_kgeval.rule import Rule, Source
+from rdf_kgeval.rulemaking import Metadata, make_rules
+from rdf_kgeval.shacl import read_shacl
+from rdf_kgeval.text import printable
+
+_TEMPLATES = (".rq", ".sparql")
+
+
+def read_rules(*paths: str | Path) -> list[Rule]:
+    """Read rules from files, and from the templates and Turtle files of folders.
+
+    Args:
+        paths: `*.rq` and `*.sparql` files hold one CONSTRUCT each, RDF files hold SHACL rules.
+
+    Raises:
+        InputError: with one line for everything that is wrong in any of the files.
+    """
+    rules: list[Rule] = []
+    errors: list[str] = []
+    for path in map(Path, paths):
+        try:
+            files = list(_files(path))
+        except InputError as error:
+            errors.append(str(error))
+            continue
+        for file in files:
+            try:
+                rules += _read_template(file) if file.suffix.lower() in _TEMPLATES else read_shacl(file)
+            except InputError as error:
+                errors.append(str(error))
+    errors += _duplicates(rules)
+    if errors:
+        raise InputError("\n".join(errors))
+    return rules
+
+
+def _files(path: Path) -> Iterator[Path]:
+    if not path.is_dir():
+        if path.suffix.lower() not in (*_TEMPLATES, *FORMATS):
+            raise InputError(
+                f"{printable(str(path))} is neither a .rq file nor RDF; give rules as .rq or .ttl files"
+            )
+        yield path
+        return
+    files = sorted(f for f in path.iterdir() if f.suffix.lower() in (*_TEMPLATES, ".ttl") and f.is_file())
+    if not files:
+        raise InputError(f"the folder {printable(str(path))} holds no .rq or .ttl file; put rules there")
+    yield from files
+
+
+def _duplicates(rules: Iterable[Rule]) -> Iterator[str]:
+    seen: dict[str, Rule] = {}
+    for rule in rules:
+        first = seen.setdefault(rule.id, rule)
+        if first is not rule:
+            yield f"{rule.source}: the id {rule.name} is taken by {first.source}; rename one of the two"
+
+
+def _read_template(file: Path) -> list[Rule]:
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InputError(
+            f"{printable(str(file))} cannot be read ({error.strerror}); check the path"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{printable(str(file))} is not UTF-8 text ({error.reason}); save it as UTF-8"
+        ) from error
+    try:
+        construct = parse_construct(text)
+        metadata = _metadata(text.split("\n")[: construct.line], file.stem)
+        return make_rules(construct, metadata, Source(str(file), construct.line))
+    except TemplateError as error:
+        raise InputError(f"{Source(str(file), error.line)}: {error}") from error
+
+
+_KEYS = ("id", "summary", "weight", "confidence", "latent", "denial")
+
+
+def _metadata(lines: list[str], stem: str) -> Metadata:
+    found: dict[str, str] = {}
+    for number, line in enumerate(lines, 1):
+        if not line.startswith("#+"):
+            continue
+        key, colon, value = (part.strip() for part in line[2:].partition(":"))
+        if key in found:
+            raise TemplateError(f"it states {key} twice; keep one", number)
+        if key in _KEYS and colon:
+            found[key] = _unquoted(value)
+            _check(key, found, number)
+        elif close := get_close_matches(key.lower(), _KEYS, n=1, cutoff=0.75):
+            raise TemplateError(
+                f"it states {printable(key, 40)}, which is not known; write #+ {close[0]}: ...", number
+            )
+    return Metadata(
+        id=found.get("id") or stem,
+        summary=found.get("summary", ""),
+        weight=float(found["weight"]) if "weight" in found else None,
+        confidence=float(found["confidence"]) if "confidence" in found else None,
+        latent=found.get("latent") == "true",
+        denial=found.get("denial") == "true",
+    )
+
+
+def _check(key: str, found: dict[str, str], line: int) -> None:
+    value = found[key]
+    if key in ("latent", "denial") and value not in ("true", "false"):
+        raise TemplateError(f"its {key} is {printable(value, 40)!r}; write true or false", line)
+    if key in ("weight", "confidence"):
+        top = " to 1" if key == "confidence" else " up"
+        try:
+            number = float(value)
+        except ValueError:
+            number = -1.0
+        if not 0 <= number < float("inf") or (key == "confidence" and number > 1):
+            raise TemplateError(
+                f"its {key} is {printable(value, 40)!r}; write a number from 0{top}, such as 0.9", line
+            )
+    if "weight" in found and "confidence" in found:
+        raise TemplateError("it states a weight and a confidence; keep one of them", line)
+
+
+def _unquoted(value: str) -> str:
+    quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
+    return value[1:-1] if quoted else value
