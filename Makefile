@@ -14,7 +14,8 @@ stress: $(READY) servers
 
 demo: $(READY)
 	rm -rf $(VENV)/demo
-	$(BIN)/kgeval init $(VENV)/demo examples/motivating/kg.ttl
+	$(BIN)/kgeval init $(VENV)/demo examples/motivating/kg.ttl \
+	  --ontology examples/motivating/ontology.ttl --rules examples/motivating/rules
 	$(BIN)/kgeval show $(VENV)/demo
 
 lint: $(READY)

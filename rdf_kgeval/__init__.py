@@ -8,25 +8,35 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rdf_kgeval.beliefs import Beliefs as Beliefs
+    from rdf_kgeval.coupling import CouplingGraph as CouplingGraph
+    from rdf_kgeval.coupling import couple as couple
     from rdf_kgeval.endpoint import Credentials as Credentials
     from rdf_kgeval.endpoint import Endpoint as Endpoint
     from rdf_kgeval.errors import EndpointError as EndpointError
     from rdf_kgeval.errors import InputError as InputError
     from rdf_kgeval.errors import KgevalError as KgevalError
     from rdf_kgeval.errors import RunError as RunError
+    from rdf_kgeval.ontology import read_ontology as read_ontology
+    from rdf_kgeval.rule import Rule as Rule
+    from rdf_kgeval.rules import read_rules as read_rules
     from rdf_kgeval.sources import pull_beliefs as pull_beliefs
     from rdf_kgeval.sources import read_beliefs as read_beliefs
 
 _HOME = {
     "Beliefs": "beliefs",
+    "CouplingGraph": "coupling",
     "Credentials": "endpoint",
     "Endpoint": "endpoint",
     "EndpointError": "errors",
     "InputError": "errors",
     "KgevalError": "errors",
     "RunError": "errors",
+    "Rule": "rule",
+    "couple": "coupling",
     "pull_beliefs": "sources",
     "read_beliefs": "sources",
+    "read_ontology": "ontology",
+    "read_rules": "rules",
 }
 
 __all__ = sorted(_HOME)

@@ -15,6 +15,7 @@ from rdf_kgeval.text import plural, printable
 
 if TYPE_CHECKING:
     from rdf_kgeval.files import Progress
+    from rdf_kgeval.runs import Run
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -51,6 +52,19 @@ def init(
         list[Path] | None,
         typer.Option(metavar="FILE", help="Triples that may be true but are not evaluated (repeatable)."),
     ] = None,
+    ontology: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE", help="RDFS or OWL ontology (repeatable).")
+    ] = None,
+    rules: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="PATH", help="Rules: .rq files, SHACL files, or folders of them (repeatable)."),
+    ] = None,
+    follow_imports: Annotated[
+        bool, typer.Option("--follow-imports", help="Fetch what the ontology's owl:imports name.")
+    ] = False,
+    max_groundings: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Refuse rules with more groundings than this.")
+    ] = 50_000_000,
     label_property: Annotated[
         list[str] | None,
         typer.Option(metavar="IRI", help="Property with names for people, best first (repeatable)."),
@@ -65,18 +79,18 @@ def init(
     ] = 60,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
-    """Bring a graph's beliefs into a new run directory.
+    """Bring a graph's beliefs into a new run directory and couple them by rules.
 
     Credentials for the endpoint come from the environment: KGEVAL_USER and KGEVAL_PASSWORD (with
     KGEVAL_AUTH=digest for Digest), KGEVAL_TOKEN, or netrc.
 
     Examples:
-      kgeval init run kg.ttl
+      kgeval init run kg.ttl --ontology onto.ttl --rules queries/rules
 
       kgeval init run --endpoint http://localhost:7878/query --predicate http://example.org/bornIn
     """
     from rdf_kgeval.endpoint import Endpoint, Patience
-    from rdf_kgeval.runs import create_run, open_run
+    from rdf_kgeval.runs import Coupling, create_run, open_run
     from rdf_kgeval.scope import Scope
     from rdf_kgeval.sources import Sources
     from rdf_kgeval.terms import iri, iri_term
@@ -92,15 +106,21 @@ def init(
         format=format_,
         label_properties=[iri(iri_term(p)) for p in label_property or LABEL_PROPERTIES],
     )
+    coupling = Coupling(
+        ontologies=ontology or [],
+        rules=rules or [],
+        follow_imports=follow_imports,
+        max_groundings=max_groundings,
+    )
     with _progress() as progress:
-        loaded = create_run(run, sources, lang, progress)
+        loaded = create_run(run, sources, coupling, lang, progress)
     for note in loaded.notes:
         _say(f"note: {note}")
     summary = _summary(open_run(run))
     if as_json:
         _print_json(summary)
     else:
-        _say(f"{plural(summary['beliefs'], 'belief')} in {plural(summary['predicates'], 'predicate')}: {run}")
+        _say(f"{_headline(summary)}: {printable(str(run))}")
 
 
 @app.command()
@@ -122,35 +142,56 @@ def show(
 
     console = Console()
     context = summary["context"]
+    console.print(f"{_headline(summary)}; {summary['bytes'] / 1e6:,.1f} MB", highlight=False)
     console.print(
-        f"{plural(summary['beliefs'], 'belief')} in {plural(summary['predicates'], 'predicate')}; "
         f"context: {context['given']:,} given, {context['unknown']:,} unknown, "
-        f"{context['background']:,} out of scope; "
-        f"{summary['bytes'] / 1e6:,.1f} MB",
+        f"{context['background']:,} out of scope",
         highlight=False,
     )
-    for title, counts in (("predicate", summary["by_predicate"]), ("class", summary["by_class"])):
+    tables = (
+        ("predicate", "beliefs", summary["by_predicate"]),
+        ("class", "instances", summary["by_class"]),
+        ("rule", "groundings", {rule["id"]: rule["groundings"] for rule in summary["rules"]}),
+    )
+    for title, unit, counts in tables:
         table = Table(box=None, header_style="bold")
         table.add_column(title)
-        table.add_column("beliefs" if title == "predicate" else "instances", justify="right")
+        table.add_column(unit, justify="right")
         for name, count in list(counts.items())[:30]:
             table.add_row(Text(printable(name, 100)), f"{count:,}")
         if len(counts) > 30:
             table.add_row(f"... and {len(counts) - 30:,} more (--json lists all)", "")
         if counts:
             console.print(table)
+    if summary["constraints"]:
+        sizes = summary["component_sizes"]
+        console.print(
+            f"{plural(summary['components'], 'component')}, the largest of {plural(sizes[0], 'belief')}; "
+            f"{plural(summary['uncoupled'], 'belief')} that no rule touches",
+            highlight=False,
+        )
     for row in opened.beliefs.rows[:3]:
         console.print(Text(f"e.g. {printable(opened.labels.sentence(row), 200)}"))
 
 
-def _summary(run: Any) -> dict[str, Any]:
+def _headline(summary: dict[str, Any]) -> str:
+    beliefs, predicates = plural(summary["beliefs"], "belief"), plural(summary["predicates"], "predicate")
+    return f"{beliefs} in {predicates}, {plural(summary['constraints'], 'constraint')}"
+
+
+def _summary(run: "Run") -> dict[str, Any]:
     from rdf_kgeval.beliefs import Role
 
-    beliefs = run.beliefs
+    beliefs, graph = run.beliefs, run.graph
     by_predicate = beliefs.by_predicate()
     return {
         "beliefs": beliefs.n_beliefs,
         "predicates": len(by_predicate),
+        "constraints": graph.n_constraints,
+        "components": graph.n_components,
+        "component_sizes": sorted(graph.component_sizes().tolist(), reverse=True),
+        "uncoupled": len(graph.uncoupled()),
+        "latent": len(graph.latent),
         "context": {
             role.name.lower(): int((beliefs.role == role).sum())
             for role in (Role.GIVEN, Role.UNKNOWN, Role.BACKGROUND)
@@ -159,6 +200,16 @@ def _summary(run: Any) -> dict[str, Any]:
         "bytes": beliefs.nbytes,
         "by_predicate": by_predicate,
         "by_class": beliefs.by_class(),
+        "rules": [
+            {
+                "id": rule.id,
+                "summary": rule.summary,
+                "confidence": rule.confidence,
+                "weight": rule.weight,
+                "groundings": int(n),
+            }
+            for rule, n in zip(graph.rules, graph.groundings, strict=True)
+        ],
         "notes": run.config["notes"],
     }
 

@@ -164,9 +164,12 @@ class Rule:
     @property
     def theta(self) -> float:
         """The weight of its constraints in the objective of inference; 0 is an idle rule."""
-        if self.weight is not None:
-            return self.weight
-        return theta(DEFAULT_CONFIDENCE if self.confidence is None else self.confidence)
+        return theta(self.trust) if self.weight is None else self.weight
+
+    @property
+    def trust(self) -> float:
+        """The confidence that it states, or the default one."""
+        return DEFAULT_CONFIDENCE if self.confidence is None else self.confidence
 
     def to_select(self) -> str:
         """The rule's bindings as a SPARQL SELECT over one default graph."""
@@ -247,7 +250,7 @@ _FILTERS = {cls.__name__: cls for cls in (Compare, SameTerm, IsKind, StartsWith,
 def to_json(rule: Rule) -> dict[str, Any]:
     """The rule as what JSON can hold."""
     record = {field.name: _plain(getattr(rule, field.name)) for field in fields(rule)}
-    return {name: value for name, value in record.items() if value not in (None, [], "", False)}
+    return {name: value for name, value in record.items() if value not in (None, [], "")}
 
 
 def from_json(record: dict[str, Any]) -> Rule:

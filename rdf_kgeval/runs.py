@@ -1,23 +1,30 @@
 """Run directories: made whole or not at all, and opened again.
 
-A run directory holds `config.json` (what it was made from, without credentials) and `beliefs/`. It is put
-together beside its final place, in RUN.partial, which a stopped pull leaves behind so that it can go on.
+A run directory holds `config.json` (what it was made from, without credentials), `beliefs/`, and `coupling/`
+with the rules and the coupling graph. It is put together
+beside its final place, in RUN.partial, which a stopped pull leaves behind so that it can go on.
 """
 
 import fcntl
+import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rdf_kgeval.beliefs import Beliefs
-from rdf_kgeval.errors import EndpointError, InputError, RunError
+from rdf_kgeval.coupling import CouplingGraph, couple
+from rdf_kgeval.errors import KgevalError, RunError
 from rdf_kgeval.files import Progress
+from rdf_kgeval.grounding import MAX_GROUNDINGS
 from rdf_kgeval.labels import Labels
+from rdf_kgeval.ontology import read_ontology
+from rdf_kgeval.rule import Rule
+from rdf_kgeval.rules import read_rules
 from rdf_kgeval.sources import Loaded, Sources, load
 from rdf_kgeval.text import printable
 
@@ -30,7 +37,12 @@ class Run:
 
     folder: Path
     config: dict[str, Any]
-    beliefs: Beliefs
+    graph: CouplingGraph
+
+    @property
+    def beliefs(self) -> Beliefs:
+        """The beliefs that the graph couples."""
+        return self.graph.beliefs
 
     @property
     def labels(self) -> Labels:
@@ -39,15 +51,40 @@ class Run:
         return Labels(beliefs=self.beliefs, properties=chosen["properties"], lang=chosen["lang"])
 
 
-def create_run(folder: Path, sources: Sources, lang: str, progress: Progress) -> Loaded:
-    """Read the sources into a new run directory."""
+@dataclass(frozen=True, kw_only=True)
+class Coupling:
+    """What to couple the beliefs by."""
+
+    ontologies: Sequence[Path] = ()
+    rules: Sequence[Path] = ()
+    follow_imports: bool = False
+    max_groundings: int = MAX_GROUNDINGS
+
+    def read(self) -> list[Rule]:
+        """All rules, of the ontologies first."""
+        ontology = (
+            read_ontology(*self.ontologies, follow_imports=self.follow_imports) if self.ontologies else []
+        )
+        return [*ontology, *(read_rules(*self.rules) if self.rules else [])]
+
+
+def create_run(folder: Path, sources: Sources, coupling: Coupling, lang: str, progress: Progress) -> Loaded:
+    """Read the sources into a new run directory and couple the beliefs."""
     if folder.exists():
         raise RunError(f"{printable(str(folder))} already exists; choose another name or remove it")
+    rules = coupling.read()
     with _workshop(folder) as partial:
         loaded = load(sources, partial / "pages", progress)
-        shutil.rmtree(partial / "pages", ignore_errors=True)
+        progress("coupling", 0, None)
+        graph = couple(loaded.beliefs, rules, max_groundings=coupling.max_groundings)
+        for name in ("beliefs", "coupling"):
+            shutil.rmtree(partial / name, ignore_errors=True)
         loaded.beliefs.save(partial / "beliefs")
-        config = json.dumps(_config(sources, loaded, lang), indent=1, ensure_ascii=False, sort_keys=True)
+        graph.save(partial / "coupling")
+        shutil.rmtree(partial / "pages", ignore_errors=True)
+        config = json.dumps(
+            _config(sources, coupling, loaded, lang), indent=1, ensure_ascii=False, sort_keys=True
+        )
         (partial / "config.json").write_text(config + "\n", encoding="utf-8")
         (partial / "lock").unlink()
         partial.rename(folder)
@@ -66,10 +103,11 @@ def open_run(folder: Path) -> Run:
         raise RunError(f"{name}/config.json is damaged; make the run again with kgeval init") from error
     if version != _FORMAT:
         raise RunError(f"{name} was made by another version of kgeval; make the run again with kgeval init")
-    return Run(folder=folder, config=config, beliefs=Beliefs.load(folder / "beliefs"))
+    graph = CouplingGraph.load(folder / "coupling", Beliefs.load(folder / "beliefs"))
+    return Run(folder=folder, config=config, graph=graph)
 
 
-def _config(sources: Sources, loaded: Loaded, lang: str) -> dict[str, Any]:
+def _config(sources: Sources, coupling: Coupling, loaded: Loaded, lang: str) -> dict[str, Any]:
     roles = {"belief": sources.files, "context": sources.context, "context_unknown": sources.context_unknown}
     scope = sources.scope
     return {
@@ -79,6 +117,8 @@ def _config(sources: Sources, loaded: Loaded, lang: str) -> dict[str, Any]:
             for role, paths in roles.items()
             for path in paths
         ],
+        "ontologies": [{"path": str(path), "sha256": _digest(path)} for path in coupling.ontologies],
+        "rules": [str(path) for path in coupling.rules],
         "endpoint": sources.endpoint.name if sources.endpoint else None,
         "scope": {
             "predicates": list(scope.predicates),
@@ -88,6 +128,10 @@ def _config(sources: Sources, loaded: Loaded, lang: str) -> dict[str, Any]:
         "labels": {"properties": list(sources.label_properties), "lang": lang},
         "notes": list(loaded.notes),
     }
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 @contextmanager
@@ -108,16 +152,13 @@ def _workshop(folder: Path) -> Iterator[Path]:
             ) from error
         try:
             yield partial
-        except (EndpointError, KeyboardInterrupt) as stop:
+        except (KgevalError, KeyboardInterrupt) as stop:
             if not any(partial.glob("pages/*.nt")):
                 shutil.rmtree(partial)
-            elif isinstance(stop, EndpointError):
+            elif isinstance(stop, KgevalError):
                 raise type(stop)(
                     f"{stop} (what was fetched is kept: the same command goes on from there)"
                 ) from stop
-            raise
-        except (InputError, RunError):
-            shutil.rmtree(partial)
             raise
         except OSError as error:
             shutil.rmtree(partial, ignore_errors=True)

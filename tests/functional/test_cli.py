@@ -44,7 +44,7 @@ def folder(tmp_path: Path) -> Path:
 def test_init_and_show(folder: Path) -> None:
     made = kgeval("init", "run", "kg.ttl", cwd=folder)
     assert (made.returncode, made.stdout) == (0, "")
-    assert made.stderr == "3 beliefs in 2 predicates: run\n"
+    assert made.stderr == "3 beliefs in 2 predicates, 0 constraints: run\n"
     shown = kgeval("show", "run", cwd=folder)
     assert "Joe Louis Arena (Stadium) home stadium of Red Wings (Sports Team)" in shown.stdout
     summary = json.loads(kgeval("show", "run", "--json", cwd=folder).stdout)
@@ -150,6 +150,46 @@ def test_hostile_text_is_shown_safely(folder: Path) -> None:
     shown = kgeval("show", "run", cwd=folder)
     assert "\\x1b[31m[red]\\u202e\\x07 \\n evil" in shown.stdout
     assert all(c.isprintable() or c == "\n" for c in shown.stdout)
+
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "motivating"
+
+
+def test_the_motivating_example_has_eight_beliefs_and_constraints(tmp_path: Path) -> None:
+    rules = ["--ontology", EXAMPLE / "ontology.ttl", "--rules", EXAMPLE / "rules"]
+    made = kgeval("init", "run", EXAMPLE / "kg.ttl", *rules, "--json", cwd=tmp_path)
+    summary = json.loads(made.stdout)
+    assert (summary["beliefs"], summary["constraints"], summary["components"]) == (8, 8, 1)
+    assert summary["uncoupled"] == 0
+    assert [rule["groundings"] for rule in summary["rules"]] == [1] * 8
+    assert "homeStadiumOf rdfs:domain Stadium" in kgeval("show", "run", cwd=tmp_path).stdout
+
+
+def test_all_errors_of_a_rules_folder_at_once(folder: Path) -> None:
+    (folder / "rules").mkdir()
+    (folder / "rules" / "a.rq").write_text("CONSTRUCT { ?x <http://a> ?z } WHERE { ?x <http://a> ?y }")
+    (folder / "rules" / "b.rq").write_text(
+        "#+ weight: heavy\nCONSTRUCT { ?x <http://a> ?x } WHERE { ?x ?p ?o }"
+    )
+    failed = kgeval("init", "run", "kg.ttl", "--rules", "rules", cwd=folder)
+    assert failed.returncode == 1
+    lines = failed.stderr.splitlines()
+    assert len(lines) == 2
+    assert "a.rq" in lines[0]
+    assert "b.rq, line 1" in lines[1]
+    assert not (folder / "run").exists()
+
+
+def test_a_rule_that_explodes_is_named(folder: Path) -> None:
+    (folder / "kg.nt").write_text("".join(f"<http://s{i}> <http://p> <http://o{i}> .\n" for i in range(2000)))
+    (folder / "bad.rq").write_text(
+        "#+ id: cross\nCONSTRUCT { ?a <http://p> ?d } WHERE { ?a <http://p> ?b . ?c <http://p> ?d . ?e <http://p> ?f }"
+    )
+    failed = kgeval("init", "run", "kg.nt", "--rules", "bad.rq", cwd=folder)
+    assert failed.returncode == 1
+    assert "cross" in failed.stderr
+    assert "--max-groundings" in failed.stderr
+    assert sorted(p.name for p in folder.iterdir()) == ["bad.rq", "kg.nt", "kg.ttl"]
 
 
 def slow(handler: Handler, body: bytes) -> bool:

@@ -8,7 +8,7 @@ import pytest
 
 import rdf_kgeval as kgeval
 from rdf_kgeval.beliefs import Beliefs
-from rdf_kgeval.runs import create_run
+from rdf_kgeval.runs import Coupling, create_run
 from rdf_kgeval.scope import Scope
 from rdf_kgeval.sources import Sources
 from tests.conftest import Server
@@ -63,7 +63,7 @@ def test_lossy_literals_are_reported(name: str, request: pytest.FixtureRequest, 
     server: Server = request.getfixturevalue(name)
     server.load((LOSSY + TRICKY).encode(), GRAPH)
     sources = Sources(endpoint=kgeval.Endpoint(server.query), scope=Scope.of(graph=GRAPH))
-    loaded = create_run(tmp_path / "run", sources, "en", lambda *_: None)
+    loaded = create_run(tmp_path / "run", sources, Coupling(), "en", lambda *_: None)
     assert len(loaded.beliefs) == 9
     assert loaded.beliefs.find(f"<{EX}a>", f"<{EX}n>", f'"7"^^<{XSD}integer>') is not None
     (note,) = loaded.notes
@@ -75,7 +75,7 @@ def test_virtuoso_without_a_graph_says_what_that_means(virtuoso: Server, tmp_pat
     virtuoso.load(TRICKY.encode(), GRAPH)
     virtuoso.load(TRICKY.encode(), GRAPH + "2")
     sources = Sources(endpoint=kgeval.Endpoint(virtuoso.query), scope=Scope())
-    loaded = create_run(tmp_path / "run", sources, "en", lambda *_: None)
+    loaded = create_run(tmp_path / "run", sources, Coupling(), "en", lambda *_: None)
     assert any("system graphs included; name yours with --graph" in note for note in loaded.notes)
     ours = {line for line in text(loaded.beliefs).splitlines() if f"<{EX}p>" in line}
     assert canonical("\n".join(ours)) == canonical(TRICKY)
