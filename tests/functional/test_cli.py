@@ -183,7 +183,8 @@ def test_all_errors_of_a_rules_folder_at_once(folder: Path) -> None:
 def test_a_rule_that_explodes_is_named(folder: Path) -> None:
     (folder / "kg.nt").write_text("".join(f"<http://s{i}> <http://p> <http://o{i}> .\n" for i in range(2000)))
     (folder / "bad.rq").write_text(
-        "#+ id: cross\n#+ denial: true\nCONSTRUCT { ?a <http://p> ?b } WHERE { ?c <http://p> ?d . ?e <http://p> ?f }"
+        "#+ id: cross\n#+ denial: true\n"
+        "CONSTRUCT { ?a <http://p> ?b } WHERE { ?a <http://p> ?b . ?c <http://p> ?d . ?e <http://p> ?f }"
     )
     failed = kgeval("init", "run", "kg.nt", "--rules", "bad.rq", cwd=folder)
     assert failed.returncode == 1
