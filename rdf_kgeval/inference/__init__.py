@@ -1,0 +1,1 @@
+"""Hinge-loss MAP inference: which beliefs are true, given the verdicts."""

@@ -1,0 +1,24 @@
+"""The one way in which numerical kernels are compiled."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Indices = NDArray[np.int32]
+Flags = NDArray[np.bool_]
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def kernel(function: _F) -> _F:
+    """Compile a function over arrays: kept on disk between runs, without the interpreter lock.
+
+    Sums may be reordered, but infinities and zeros keep their meaning; the same input gives the same bits.
+    """
+    compiled = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
+    return cast(_F, compiled(function))
