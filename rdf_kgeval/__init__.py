@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from rdf_kgeval.errors import InputError as InputError
     from rdf_kgeval.errors import KgevalError as KgevalError
     from rdf_kgeval.errors import RunError as RunError
+    from rdf_kgeval.inference.inference import Inference as Inference
+    from rdf_kgeval.inference.inference import InferenceOptions as InferenceOptions
+    from rdf_kgeval.inference.inference import infer as infer
     from rdf_kgeval.ontology import read_ontology as read_ontology
     from rdf_kgeval.rule import Rule as Rule
     from rdf_kgeval.rules import read_rules as read_rules
@@ -28,11 +31,14 @@ _HOME = {
     "Credentials": "endpoint",
     "Endpoint": "endpoint",
     "EndpointError": "errors",
+    "Inference": "inference.inference",
+    "InferenceOptions": "inference.inference",
     "InputError": "errors",
     "KgevalError": "errors",
     "RunError": "errors",
     "Rule": "rule",
     "couple": "coupling",
+    "infer": "inference.inference",
     "pull_beliefs": "sources",
     "read_beliefs": "sources",
     "read_ontology": "ontology",

@@ -5,6 +5,7 @@ Terms and rows are sorted, so that the same triples give the same bytes whatever
 
 import hashlib
 import io
+import re
 from array import array
 from bisect import bisect_left
 from collections import Counter
@@ -132,6 +133,31 @@ class Beliefs:
         """The row's lasting name: the SHA-256 of its line, in hexadecimal."""
         return hashlib.sha256(self.line(row).encode()).hexdigest()
 
+    def row(self, id_: str) -> int:
+        """The row with an id, or with an id that starts so.
+
+        Raises:
+            InputError: no row has such an id, or several have.
+        """
+        if not re.fullmatch("[0-9a-f]{1,64}", id_):
+            raise InputError(f"{printable(id_, 80)!r} is not a belief's id, which is a hexadecimal number")
+        prefixes, rows = self._ids
+        low = np.searchsorted(prefixes, np.uint64(int(id_[:16].ljust(16, "0"), 16)))
+        high = np.searchsorted(prefixes, np.uint64(int(id_[:16].ljust(16, "f"), 16)), "right")
+        found = [int(row) for row in rows[low:high] if self.id(int(row)).startswith(id_)]
+        if len(found) != 1:
+            many = "several beliefs have" if found else "no belief has"
+            raise InputError(f"{many} an id that starts with {id_}; kgeval show RUN lists some")
+        return found[0]
+
+    @cached_property
+    def _ids(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        """The first 64 bits of every row's id, sorted, and the rows in that order."""
+        digests = (hashlib.sha256(self.line(row).encode()).digest()[:8] for row in range(len(self)))
+        prefixes = np.frombuffer(b"".join(digests), dtype=">u8").astype(np.uint64)
+        order = np.argsort(prefixes, kind="stable")
+        return prefixes[order], order
+
     def find(self, s: str, p: str, o: str) -> int | None:
         """The row of a triple of N-Triples terms, or None."""
         wanted = tuple(self.terms.find(term) for term in (s, p, o))
@@ -178,41 +204,6 @@ class Beliefs:
             graphs = [self.terms[g] for g in self.graph_term[first[row] : first[row + 1]]]
             for graph in graphs or [""]:
                 yield row, (s, p, o, graph)
-
-    def to_store(self) -> ox.Store:
-        """All rows as an in-memory SPARQL store; it may respell literals, see `find_in_store`."""
-        store = ox.Store()
-        text = io.BytesIO()
-        for _, (s, p, o, g) in self.quads():
-            text.write(f"{s} {p} {o} {g} .\n".encode())
-        text.seek(0)
-        # The store's own loader would rename blank nodes, so that no answer could be mapped back.
-        store.bulk_extend(ox.parse(text, format=ox.RdfFormat.N_QUADS))
-        return store
-
-    def find_in_store(self, s: str, p: str, o: str) -> list[int]:
-        """The rows that a triple of `to_store` stands for.
-
-        The store keeps a number's value, not its spelling, so that "7" may stand for "007" and "7".
-        """
-        spellings = self.respelt.get(o, [])
-        rows = [self.find(s, p, spelling) for spelling in (o, *spellings)]
-        return [row for row in rows if row is not None]
-
-    @cached_property
-    def respelt(self) -> dict[str, list[str]]:
-        """For each literal as the store of `to_store` spells it, how else the table does."""
-        literals = [t for t in self.terms[self.terms.starting('"')] if t.endswith(">")]
-        store = ox.Store()
-        store.bulk_load(
-            "".join(f"<x:{i}> <x:> {t} .\n" for i, t in enumerate(literals)), format=ox.RdfFormat.N_TRIPLES
-        )
-        respelt: dict[str, list[str]] = {}
-        for quad in store:
-            spelt, original = str(quad.object), literals[int(str(quad.subject)[3:-1])]
-            if spelt != original:
-                respelt.setdefault(spelt, []).append(original)
-        return respelt
 
     def save(self, folder: Path) -> None:
         """Write the table and its columns as .npy files that can be mapped into memory."""

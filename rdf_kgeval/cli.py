@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rdf_kgeval.errors import KgevalError
+from rdf_kgeval.errors import InputError, KgevalError
 from rdf_kgeval.namespaces import LABEL_PROPERTIES
 from rdf_kgeval.text import plural, printable
 
 if TYPE_CHECKING:
     from rdf_kgeval.files import Progress
+    from rdf_kgeval.inference.inference import Inference
     from rdf_kgeval.runs import Run
 
 app = typer.Typer(
@@ -172,6 +173,92 @@ def show(
         )
     for row in opened.beliefs.rows[:3]:
         console.print(Text(f"e.g. {printable(opened.labels.sentence(row), 200)}"))
+
+
+Verdicts = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="CSV", help="More verdicts: a file with the columns subject,predicate,object,label."
+    ),
+]
+Learn = Annotated[
+    bool,
+    typer.Option("--update-confidences", help="Learn from the verdicts how far each rule is to be trusted."),
+]
+
+
+@app.command()
+def infer(
+    run: Annotated[Path, typer.Argument(help="A run directory.")],
+    verdicts: Verdicts = None,
+    update_confidences: Learn = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Infer from the run's verdicts which other beliefs are true and which are false."""
+    opened, inference = _infer(run, verdicts, update_confidences)
+    label = inference.label()
+    asked = sum(1 for row in inference.verdicts if row in set(opened.beliefs.rows.tolist()))
+    counts = {
+        name: int((label == value).sum()) for name, value in (("true", 1), ("false", 0), ("unknown", -1))
+    }
+    result = {
+        "beliefs": opened.beliefs.n_beliefs,
+        "asked": asked,
+        "inferred": counts["true"] + counts["false"] - asked,
+        **counts,
+        "objective": inference.objective,
+        "residual": inference.solution.residual,
+        "iterations": inference.solution.iterations,
+    }
+    if as_json:
+        _print_json(result)
+    else:
+        typer.echo(
+            f"{plural(asked, 'verdict')} and {result['inferred']:,} inferred of "
+            f"{plural(len(label), 'belief')}: "
+            f"{counts['true']:,} true, {counts['false']:,} false, {counts['unknown']:,} unknown"
+        )
+
+
+@app.command()
+def explain(
+    run: Annotated[Path, typer.Argument(help="A run directory.")],
+    belief: Annotated[
+        str, typer.Argument(help="A belief's id or its beginning, or its triple in N-Triples.")
+    ],
+    verdicts: Verdicts = None,
+    update_confidences: Learn = False,
+) -> None:
+    """Say why a belief is held to be true or false."""
+    from rdf_kgeval.inference.explanation import describe
+    from rdf_kgeval.inference.explanation import explain as explain_atom
+
+    opened, inference = _infer(run, verdicts, update_confidences)
+    row = opened.row(belief)
+    for line in describe(explain_atom(inference, row), lambda atom: _in_words(opened, atom)):
+        typer.echo(line)
+
+
+def _in_words(run: "Run", atom: int) -> str:
+    return printable(run.labels.in_words(run.graph.triple(atom)), 200)
+
+
+def _infer(run: Path, verdicts: Path | None, update_confidences: bool) -> tuple["Run", "Inference"]:
+    from rdf_kgeval.inference.inference import InferenceOptions, infer_rows
+    from rdf_kgeval.oracles import read_gold
+    from rdf_kgeval.runs import open_run
+    from rdf_kgeval.verdicts import read_log, settled, standing
+
+    opened = open_run(run)
+    known = settled(standing(read_log(opened.verdict_log)))
+    rows = {opened.beliefs.row(belief): float(answer) for belief, answer in known.items()}
+    for triple, answer in (read_gold(verdicts) if verdicts else {}).items():
+        row = opened.beliefs.find(*triple)
+        if row is None:
+            raise InputError(f"{printable(' '.join(triple), 200)} of {verdicts} is not in the run {run}")
+        rows[row] = float(answer)
+    options = InferenceOptions(update_confidences=update_confidences)
+    return opened, infer_rows(opened.graph, rows, options)
 
 
 def _headline(summary: dict[str, Any]) -> str:

@@ -19,7 +19,8 @@ from rdf_kgeval.errors import InputError
 from rdf_kgeval.joins import Join, Solutions
 from rdf_kgeval.namespaces import OWL, RDF_TYPE
 from rdf_kgeval.rule import Compare, Differ, Filter, Not, Pattern, Rule, StartsWith, operands
-from rdf_kgeval.solutions import Bindings, Engine
+from rdf_kgeval.solutions import Bindings, solve
+from rdf_kgeval.store import BeliefStore
 from rdf_kgeval.text import plural
 from rdf_kgeval.vocabulary import OTHER, LiteralValues, Vocabulary
 
@@ -88,7 +89,7 @@ class _Grounder:
         self._rules = rules
         self._limit = limit
         self._left = limit
-        self._engine = Engine(beliefs)
+        self._store = BeliefStore(beliefs)
         self._bindings = {i: self._solve(rule) for i, rule in enumerate(rules) if rule.query is not None}
         named = {term for rule in rules for term in _terms(rule)}
         bound = {term for i, b in self._bindings.items() if rules[i].latent for term in b.terms}
@@ -159,7 +160,7 @@ class _Grounder:
         return True
 
     def _solve(self, rule: Rule) -> Bindings:
-        bindings = self._engine.solve(rule, self._limit)
+        bindings = solve(self._store, rule, self._limit)
         if bindings is None:
             raise _too_many(rule, self._limit, None)
         return bindings

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import pyoxigraph as ox
 
-from rdf_kgeval.beliefs import Beliefs, Ints
+from rdf_kgeval.beliefs import Beliefs, Ints, Triple
 from rdf_kgeval.namespaces import LABEL_PROPERTIES, RDF_TYPE
 from rdf_kgeval.terms import iri, parse_term
 
@@ -42,15 +42,23 @@ class Labels:
 
     def sentence(self, row: int) -> str:
         """A row in words, such as "Joe Louis Arena (Stadium) home stadium of Red Wings (Sports Team)"."""
-        beliefs = self.beliefs
-        s, p, o = int(beliefs.s[row]), int(beliefs.p[row]), int(beliefs.o[row])
-        if p == self._type:
-            return f"{self.of(s)} is a {self.of(o)}"
-        return f"{self._with_type(s)} {self.of(p)} {self._with_type(o)}"
+        return self.in_words(self.beliefs.triple(row))
 
-    def _with_type(self, term: int) -> str:
-        if self._type is None:
-            return self.of(term)
+    def in_words(self, triple: Triple) -> str:
+        """A triple in words; it need not be one of the graph."""
+        s, p, o = triple
+        if p == f"<{RDF_TYPE}>":
+            return f"{self._name(s)} is a {self._name(o)}"
+        return f"{self._with_type(s)} {self._name(p)} {self._with_type(o)}"
+
+    def _name(self, text: str) -> str:
+        term = self.beliefs.terms.find(text)
+        return readable(text) if term is None else self.of(term)
+
+    def _with_type(self, text: str) -> str:
+        term = self.beliefs.terms.find(text)
+        if self._type is None or term is None:
+            return self._name(text)
         low, high = (int(np.searchsorted(self.beliefs.s, term, side)) for side in ("left", "right"))
         types = self.beliefs.o[low:high][self.beliefs.p[low:high] == self._type]
         return f"{self.of(term)} ({self.of(int(types[0]))})" if len(types) else self.of(term)

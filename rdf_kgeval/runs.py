@@ -16,9 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyoxigraph as ox
+
 from rdf_kgeval.beliefs import Beliefs
 from rdf_kgeval.coupling import CouplingGraph, couple
-from rdf_kgeval.errors import KgevalError, RunError
+from rdf_kgeval.errors import InputError, KgevalError, RunError
 from rdf_kgeval.files import Progress
 from rdf_kgeval.grounding import MAX_GROUNDINGS
 from rdf_kgeval.labels import Labels
@@ -43,6 +45,24 @@ class Run:
     def beliefs(self) -> Beliefs:
         """The beliefs that the graph couples."""
         return self.graph.beliefs
+
+    def row(self, belief: str) -> int:
+        """The row that a user names: by its id, the beginning of it, or its triple in N-Triples."""
+        if not belief.lstrip().startswith(("<", "_:")):
+            return self.beliefs.row(belief)
+        try:
+            (quad,) = ox.parse(belief.strip().removesuffix(".") + " .", format=ox.RdfFormat.N_TRIPLES)
+        except (SyntaxError, ValueError) as error:
+            raise InputError(f"{printable(belief, 200)!r} is not one triple in N-Triples") from error
+        row = self.beliefs.find(str(quad.subject), str(quad.predicate), str(quad.object))
+        if row is None:
+            raise InputError(f"{printable(belief, 200)} is not in the run {printable(str(self.folder))}")
+        return row
+
+    @property
+    def verdict_log(self) -> Path:
+        """Where the verdicts are."""
+        return self.folder / "verdicts.jsonl"
 
     @property
     def labels(self) -> Labels:

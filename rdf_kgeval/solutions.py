@@ -1,21 +1,20 @@
 """Bindings from a SPARQL engine, for the patterns that are more than joins and filters.
 
-pyoxigraph's store respells literals (`"01"^^xsd:integer` comes back as `"1"^^xsd:integer`), so a solution
-stands for every term of the graph that it respells so; the joins keep those that fit the rule's triples.
+A solution stands for every spelling of its literals; the joins keep those that fit the rule's triples.
 """
 
 from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import product
 
 import numpy as np
 import pyoxigraph as ox
 
-from rdf_kgeval.beliefs import Beliefs, Ints
+from rdf_kgeval.beliefs import Ints
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.rule import Rule, variables
+from rdf_kgeval.store import BeliefStore
 from rdf_kgeval.text import printable
 
 
@@ -29,47 +28,32 @@ class Bindings:
     """One row for each solution."""
 
 
-class Engine:
-    """pyoxigraph over the loaded graph; the store is made when first asked."""
+def solve(store: BeliefStore, rule: Rule, limit: int) -> Bindings | None:
+    """All solutions for the rule's variables, or None if there are more than `limit`."""
+    wanted = sorted({v for p in (*rule.body, rule.head) for v in variables(p)})
+    try:
+        found = store.store.query(rule.to_select(), use_default_graph_as_union=True)
+    except (SyntaxError, ValueError, RuntimeError) as error:
+        raise InputError(
+            f"rule {rule.name} cannot be evaluated ({printable(str(error), 200)}); correct its pattern"
+        ) from error
+    assert isinstance(found, ox.QuerySolutions)  # noqa: S101
+    given = {str(v): i for i, v in enumerate(found.variables)}
+    names = tuple(v for v in wanted if v in given)
+    numbers: dict[str, int] = {}
+    cells = array("i")
+    n = 0
+    for solution in found:
+        for row in _spellings(store, [solution[given[v]] for v in names]):
+            cells.extend(-1 if text is None else numbers.setdefault(text, len(numbers)) for text in row)
+            n += 1
+        if n > limit:
+            return None
+    table = (
+        np.frombuffer(cells, dtype=np.int32).reshape(n, len(names)) if names else np.zeros((n, 0), np.int32)
+    )
+    return Bindings(names, tuple(numbers), table)
 
-    def __init__(self, beliefs: Beliefs) -> None:
-        self._beliefs = beliefs
 
-    @cached_property
-    def _store(self) -> ox.Store:
-        return self._beliefs.to_store()
-
-    def solve(self, rule: Rule, limit: int) -> Bindings | None:
-        """All solutions for the rule's variables, or None if there are more than `limit`."""
-        wanted = sorted({v for p in (*rule.body, rule.head) for v in variables(p)})
-        try:
-            found = self._store.query(rule.to_select(), use_default_graph_as_union=True)
-        except (SyntaxError, ValueError, RuntimeError) as error:
-            raise InputError(
-                f"rule {rule.name} cannot be evaluated ({printable(str(error), 200)}); correct its pattern"
-            ) from error
-        assert isinstance(found, ox.QuerySolutions)  # noqa: S101
-        given = {str(v): i for i, v in enumerate(found.variables)}
-        names = tuple(v for v in wanted if v in given)
-        numbers: dict[str, int] = {}
-        cells = array("i")
-        n = 0
-        for solution in found:
-            for row in self._spellings([solution[given[v]] for v in names]):
-                cells.extend(-1 if text is None else numbers.setdefault(text, len(numbers)) for text in row)
-                n += 1
-            if n > limit:
-                return None
-        table = (
-            np.frombuffer(cells, dtype=np.int32).reshape(n, len(names))
-            if names
-            else np.zeros((n, 0), np.int32)
-        )
-        return Bindings(names, tuple(numbers), table)
-
-    def _spellings(self, row: Iterable[object]) -> Iterator[tuple[str | None, ...]]:
-        texts = [None if term is None else str(term) for term in row]
-        if not any(text in self._beliefs.respelt for text in texts):
-            yield tuple(texts)
-            return
-        yield from product(*([text, *self._beliefs.respelt.get(text or "", ())] for text in texts))
+def _spellings(store: BeliefStore, row: Iterable[object]) -> Iterator[tuple[str | None, ...]]:
+    return product(*([None] if term is None else store.spellings(str(term)) for term in row))

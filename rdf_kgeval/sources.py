@@ -17,6 +17,7 @@ from rdf_kgeval.files import Progress, display_name, opened
 from rdf_kgeval.namespaces import LABEL_PROPERTIES
 from rdf_kgeval.pull import pull
 from rdf_kgeval.scope import Scope, ScopeQuery
+from rdf_kgeval.store import BeliefStore
 from rdf_kgeval.terms import from_rdflib, iri
 from rdf_kgeval.text import plural, printable
 
@@ -204,10 +205,9 @@ def _demote(beliefs: Beliefs, rows: NDArray[np.bool_]) -> Beliefs:
 
 def _apply_query(beliefs: Beliefs, scope: Scope, query: ScopeQuery) -> Beliefs:
     graph = ox.NamedNode(iri(scope.graph)) if scope.graph else None
+    store = BeliefStore(beliefs)
     try:
-        result = beliefs.to_store().query(
-            query.text, default_graph=graph, use_default_graph_as_union=graph is None
-        )
+        result = store.store.query(query.text, default_graph=graph, use_default_graph_as_union=graph is None)
         if isinstance(result, ox.QueryTriples):
             triples = [(t.subject, t.predicate, t.object) for t in result]
         else:
@@ -226,7 +226,7 @@ def _apply_query(beliefs: Beliefs, scope: Scope, query: ScopeQuery) -> Beliefs:
                 "IRI or blank node, ?p to an IRI and ?o to anything"
             )
         constructed = str(s), str(p), str(o)
-        found = [beliefs.triple(row) for row in beliefs.find_in_store(*constructed)]
+        found = [beliefs.triple(row) for row in store.rows(*constructed)]
         builder.add([(*triple, "") for triple in found or [constructed]], Role.BELIEF)
     return builder.build()
 

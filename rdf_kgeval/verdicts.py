@@ -73,6 +73,15 @@ def standing(records: Iterable[Record]) -> list[Verdict]:
     return list(verdicts.values())
 
 
+def settled(verdicts: Iterable[Verdict]) -> dict[str, bool]:
+    """By belief id, the answer on which all annotators agree; ambiguous answers do not count."""
+    answers: dict[str, set[Answer]] = {}
+    for verdict in verdicts:
+        if verdict.answer != Answer.AMBIGUOUS:
+            answers.setdefault(verdict.belief, set()).add(verdict.answer)
+    return {belief: Answer.TRUE in said for belief, said in answers.items() if len(said) == 1}
+
+
 def read_log(path: Path) -> list[Record]:
     """All whole records of a log; none where there is no log yet."""
     return _parse(_read(path), path)[0]

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from rdflib.compare import isomorphic
 
 from rdf_kgeval.beliefs import Beliefs, BeliefsBuilder, Role
-from rdf_kgeval.errors import RunError
+from rdf_kgeval.errors import InputError, RunError
+from rdf_kgeval.store import BeliefStore
 from rdf_kgeval.terms import from_rdflib
 from tests.strategies import ground_quads, quads
 
@@ -83,7 +84,7 @@ def test_the_store_holds_the_same_dataset(parsed: list[ox.Quad]) -> None:
         for q in parsed
         if q.graph_name != ox.DefaultGraph() or (q.subject, q.predicate, q.object) not in named
     ]
-    assert canonical(beliefs.to_store()) == canonical(expected)
+    assert canonical(BeliefStore(beliefs).store) == canonical(expected)
 
 
 def test_id_is_the_sha256_of_the_line() -> None:
@@ -93,6 +94,20 @@ def test_id_is_the_sha256_of_the_line() -> None:
     line = '<http://a> <http://b> "x\\"\\n"@en .'
     assert beliefs.line(0) == line
     assert beliefs.id(0) == hashlib.sha256(line.encode()).hexdigest()
+
+
+def test_rows_are_found_by_ids_and_their_beginnings() -> None:
+    beliefs = build(
+        [ox.Quad(ox.NamedNode(f"http://{i}"), ox.NamedNode("http://b"), ox.Literal("x")) for i in range(50)]
+    )
+    for row in range(50):
+        assert beliefs.row(beliefs.id(row)) == beliefs.row(beliefs.id(row)[:12]) == row
+    with pytest.raises(InputError, match="several beliefs have an id that starts with"):
+        beliefs.row(next(d for d in "0123456789abcdef" if sum(beliefs.id(r)[0] == d for r in range(50)) > 1))
+    with pytest.raises(InputError, match="no belief has an id"):
+        beliefs.row("0" * 64)
+    with pytest.raises(InputError, match="hexadecimal"):
+        beliefs.row("\x1b[31m")
 
 
 def test_a_triple_with_several_roles_has_the_strongest() -> None:

@@ -193,6 +193,31 @@ def test_a_rule_that_explodes_is_named(folder: Path) -> None:
     assert sorted(p.name for p in folder.iterdir()) == ["bad.rq", "kg.nt", "kg.ttl"]
 
 
+def test_infer_and_explain(tmp_path: Path) -> None:
+    rules = ["--ontology", EXAMPLE / "ontology.ttl", "--rules", EXAMPLE / "rules"]
+    kgeval("init", "run", EXAMPLE / "kg.ttl", *rules, cwd=tmp_path)
+    ex = "http://example.org/"
+    rdf_type = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+    (tmp_path / "verdicts.csv").write_text(
+        "subject,predicate,object,label\n"
+        f"{ex}JoeLouisArena,{ex}homeStadiumOf,{ex}RedWings,1\n"
+        f"{ex}RedWings,{ex}homeCity,{ex}Detroit,1\n{ex}TajMahal,{rdf_type},{ex}State,0\n"
+    )
+    said = ["--verdicts", "verdicts.csv"]
+    inferred = kgeval("infer", "run", *said, cwd=tmp_path).stdout
+    assert inferred == "3 verdicts and 5 inferred of 8 beliefs: 6 true, 2 false, 0 unknown\n"
+    result = json.loads(kgeval("infer", "run", *said, "--update-confidences", "--json", cwd=tmp_path).stdout)
+    assert (result["asked"], result["true"], result["false"]) == (3, 6, 2)
+    triple = f"<{ex}Detroit> <{ex}cityInState> <{ex}TajMahal>"
+    explained = kgeval("explain", "run", triple, *said, cwd=tmp_path).stdout.splitlines()
+    assert explained[0].endswith("false (0.01), because")
+    assert (
+        'you said false: "Taj Mahal is a State" and the rule "cityInState rdfs:range State"' in explained[1]
+    )
+    assert kgeval("explain", "run", "zz", cwd=tmp_path).returncode == 1
+    assert "no verdict bears on it" in kgeval("explain", "run", triple + " .", cwd=tmp_path).stdout
+
+
 def slow(handler: Handler, body: bytes) -> bool:
     if is_page(handler.query):
         time.sleep(0.2)
