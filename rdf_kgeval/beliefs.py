@@ -363,12 +363,12 @@ def _merge(terms: Terms, rows: Ints, graphs: Ints, roles: NDArray[np.uint8]) -> 
     )
 
 
-def _order(s: Ints, p: Ints, o: Ints, n_terms: int) -> NDArray[np.int64]:
-    """The order of the rows by subject, predicate, object: by one packed key where 63 bits hold it."""
+def _order(s: Ints, p: Ints, o: Ints, n_terms: int, key_bits: int = 63) -> NDArray[np.int64]:
+    """The order of the rows by subject, predicate, object: by one packed key where `key_bits` hold it."""
     used = np.zeros(n_terms, dtype=np.int64)
     used[p] = 1
     n_predicates = int(used.sum())
-    if n_terms * n_terms * n_predicates >= 1 << 63:
+    if n_terms * n_terms * n_predicates >= 1 << key_bits:
         return np.lexsort((o, p, s))
     predicate = np.cumsum(used) - 1
     return np.argsort((s.astype(np.int64) * n_predicates + predicate[p]) * n_terms + o, kind="stable")

@@ -1,5 +1,6 @@
 """The command kgeval: options in, text or JSON out."""
 
+import io
 import json
 import sys
 from collections.abc import Iterator
@@ -113,8 +114,12 @@ def init(
         follow_imports=follow_imports,
         max_groundings=max_groundings,
     )
-    with _progress() as progress:
-        loaded = create_run(run, sources, coupling, lang, progress)
+    try:
+        with _progress() as progress:
+            loaded = create_run(run, sources, coupling, lang, progress)
+    except KeyboardInterrupt:
+        _say("kgeval: stopped; the same command goes on from what was fetched")
+        raise typer.Exit(130) from None
     for note in loaded.notes:
         _say(f"note: {note}")
     summary = _summary(open_run(run))
@@ -333,11 +338,11 @@ def _progress() -> Iterator["Progress"]:
 
 def main() -> None:
     """Run the command; our own errors are one sentence and exit code 1."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         app()
     except KgevalError as error:
         _say(f"kgeval: {error}")
         sys.exit(1)
-    except KeyboardInterrupt:
-        _say("kgeval: stopped; the same command goes on where it was")
-        sys.exit(130)

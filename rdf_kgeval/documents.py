@@ -2,13 +2,14 @@
 
 from pathlib import Path
 from typing import Any
+from xml.parsers import expat
 
 import pyoxigraph as ox
 import rdflib
 from rdflib import RDF
 
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.files import refuse_entity_bomb, syntax_message
+from rdf_kgeval.files import check_xml, syntax_message
 from rdf_kgeval.terms import to_rdflib
 from rdf_kgeval.text import printable
 
@@ -54,10 +55,12 @@ def parse_document(data: bytes, form: ox.RdfFormat, name: str, base: str) -> rdf
         and not data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<?xml")
     ):
         form = form if b"<rdf:RDF" in data[:4096] else ox.RdfFormat.TURTLE
-    if form == ox.RdfFormat.RDF_XML:
-        refuse_entity_bomb(data[: 1 << 20], printable(name))
     graph = rdflib.Graph(bind_namespaces="none")
     try:
+        if form == ox.RdfFormat.RDF_XML:
+            parser = expat.ParserCreate()
+            for part in (data, b""):
+                check_xml(parser, part)
         for quad in ox.parse(input=data, format=form, base_iri=base):
             graph.add(tuple(to_rdflib(term) for term in quad.triple))  # type: ignore[arg-type]
     except SyntaxError as error:

@@ -27,8 +27,7 @@ class Labels:
     def of(self, term: int) -> str:
         """The label of a term by its number."""
         best: tuple[int, int, str] | None = None
-        rows = self._rows
-        subject = self.beliefs.s[rows]
+        rows, subject = self._rows
         for row in rows[np.searchsorted(subject, term) : np.searchsorted(subject, term, "right")]:
             literal = parse_term(self.beliefs.terms[self.beliefs.o[row]])
             if isinstance(literal, ox.Literal):
@@ -79,9 +78,11 @@ class Labels:
         return [self.beliefs.terms.find(f"<{p}>") for p in self.properties]
 
     @cached_property
-    def _rows(self) -> Ints:
+    def _rows(self) -> tuple[Ints, Ints]:
+        """The rows that label something, and their subjects."""
         known = [n for n in self._numbers if n is not None]
-        return np.flatnonzero(np.isin(self.beliefs.p, known)).astype(np.int32)
+        rows = np.flatnonzero(np.isin(self.beliefs.p, known)).astype(np.int32)
+        return rows, self.beliefs.s[rows]
 
 
 def readable(term: str) -> str:
@@ -103,4 +104,4 @@ def readable(term: str) -> str:
         words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", words).lower()
     elif " " not in words:
         words = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", words)
-    return " ".join(words.split())
+    return " ".join(words.split()) or iri(term)

@@ -11,8 +11,9 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from rdf_kgeval.sources import Loaded, Sources, load
 from rdf_kgeval.text import printable
 
 _FORMAT = 1
+_LOCK = ".kgeval-lock"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +66,7 @@ class Run:
         """Where the verdicts are."""
         return self.folder / "verdicts.jsonl"
 
-    @property
+    @cached_property
     def labels(self) -> Labels:
         """Labels as the run's owner wants them."""
         chosen = self.config["labels"]
@@ -106,8 +108,11 @@ def create_run(folder: Path, sources: Sources, coupling: Coupling, lang: str, pr
             _config(sources, coupling, loaded, lang), indent=1, ensure_ascii=False, sort_keys=True
         )
         (partial / "config.json").write_text(config + "\n", encoding="utf-8")
-        (partial / "lock").unlink()
+        (partial / _LOCK).unlink()
+        for path in (*partial.rglob("*"), partial):
+            _sync(path)
         partial.rename(folder)
+        _sync(folder.parent)
     return loaded
 
 
@@ -116,7 +121,8 @@ def open_run(folder: Path) -> Run:
     name = printable(str(folder))
     try:
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        version = config["version"]
+        version, labels, _ = config["version"], config["labels"], config["notes"]
+        _ = labels["properties"], labels["lang"]
     except FileNotFoundError as error:
         raise RunError(f"{name} is not a run directory; make one with kgeval init {name} FILE") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -133,12 +139,14 @@ def _config(sources: Sources, coupling: Coupling, loaded: Loaded, lang: str) -> 
     return {
         "version": _FORMAT,
         "files": [
-            {"path": str(path), "role": role, "sha256": loaded.digests[str(path)]}
+            {"path": printable(str(path)), "role": role, "sha256": loaded.digests[str(path)]}
             for role, paths in roles.items()
             for path in paths
         ],
-        "ontologies": [{"path": str(path), "sha256": _digest(path)} for path in coupling.ontologies],
-        "rules": [str(path) for path in coupling.rules],
+        "ontologies": [
+            {"path": printable(str(path)), "sha256": _digest(path)} for path in coupling.ontologies
+        ],
+        "rules": [printable(str(path)) for path in coupling.rules],
         "endpoint": sources.endpoint.name if sources.endpoint else None,
         "scope": {
             "predicates": list(scope.predicates),
@@ -154,36 +162,60 @@ def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
 @contextmanager
 def _workshop(folder: Path) -> Iterator[Path]:
     """A directory beside the final one, for one process at a time; what a stopped pull fetched stays."""
     partial = folder.with_name(folder.name + ".partial")
+    lock = _lock(partial, folder)
     try:
-        partial.mkdir(parents=True, exist_ok=True)
-        lock = os.open(partial / "lock", os.O_CREAT | os.O_RDWR, 0o644)
+        yield partial
+    except (KgevalError, KeyboardInterrupt, OSError) as stop:
+        error = stop
+        if isinstance(stop, OSError):
+            reason = stop.strerror or printable(str(stop))
+            error = RunError(f"{printable(str(folder))} cannot be written: {reason}")
+        if not any(partial.glob("pages/*.nt")):
+            _clear(partial)
+        elif isinstance(error, KgevalError):
+            error = type(error)(f"{error} (what was fetched is kept: the same command goes on from there)")
+        raise error from stop
+    finally:
+        os.close(lock)
+
+
+def _lock(partial: Path, folder: Path) -> int:
+    """Make the workshop, or take the one that an earlier kgeval left; nobody else's directory is touched."""
+    try:
+        if partial.exists() and not (partial / _LOCK).exists():
+            raise RunError(
+                f"{printable(str(partial))} is in the way and is not a stopped kgeval's; move it or choose "
+                "another run directory"
+            )
+        partial.mkdir(exist_ok=True)
+        lock = os.open(partial / _LOCK, os.O_CREAT | os.O_RDWR, 0o644)
     except OSError as error:
         raise RunError(f"{printable(str(folder))} cannot be made: {error.strerror}") from error
     try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise RunError(
-                f"another kgeval is making {printable(str(folder))}; wait for it to end"
-            ) from error
-        try:
-            yield partial
-        except (KgevalError, KeyboardInterrupt) as stop:
-            if not any(partial.glob("pages/*.nt")):
-                shutil.rmtree(partial)
-            elif isinstance(stop, KgevalError):
-                raise type(stop)(
-                    f"{stop} (what was fetched is kept: the same command goes on from there)"
-                ) from stop
-            raise
-        except OSError as error:
-            shutil.rmtree(partial, ignore_errors=True)
-            raise RunError(
-                f"{printable(str(folder))} cannot be written: {error.strerror or error}"
-            ) from error
-    finally:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
         os.close(lock)
+        raise RunError(f"another kgeval is making {printable(str(folder))}; wait for it to end") from error
+    return lock
+
+
+def _clear(partial: Path) -> None:
+    """Remove what kgeval made, and the directory if nothing else is in it."""
+    for name in ("pages", "beliefs", "coupling"):
+        shutil.rmtree(partial / name, ignore_errors=True)
+    for name in ("config.json", _LOCK):
+        (partial / name).unlink(missing_ok=True)
+    with suppress(OSError):
+        partial.rmdir()

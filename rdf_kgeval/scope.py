@@ -1,7 +1,7 @@
 """Scope: which triples of a source are the beliefs to evaluate."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,6 +33,8 @@ class ScopeQuery:
     text: str
     prologue: str
     parts: tuple[SubSelect, ...]
+    federated: bool
+    """Whether it asks other endpoints."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +68,7 @@ def read_scope_query(path: Path) -> ScopeQuery:
     """Read and check the query in a file."""
     name = printable(str(path))
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise InputError(f"the scope query {name} cannot be read: {reason}") from error
@@ -75,6 +77,27 @@ def read_scope_query(path: Path) -> ScopeQuery:
 
 def parse_scope_query(text: str, name: str = "the scope query") -> ScopeQuery:
     """Check a scope query and take it apart, so that an endpoint can be asked for it page by page."""
+    variables = _result_variables(text, name)
+    start = next(_words(text), None)
+    form = start[0].upper() if start else ""
+    if start is None or form not in ("SELECT", "CONSTRUCT"):
+        raise InputError(f"{name} must be a SELECT ?s ?p ?o or a CONSTRUCT query")
+    prologue, body = text[: start.start()], text[start.start() :]
+    words = {word[0].upper() for word in _words(body)}
+    if "FROM" in words:
+        raise InputError(f"{name} uses FROM; name the graph with --graph, or with GRAPH in the pattern")
+    if form == "SELECT" and sorted(variables) != ["o", "p", "s"]:
+        raise InputError(f"{name} must select the variables ?s ?p ?o and no others")
+    parts = (
+        (SubSelect(template=("?s", "?p", "?o"), select=body),)
+        if form == "SELECT"
+        else _construct_parts(prologue, body, name)
+    )
+    return ScopeQuery(name=name, text=text, prologue=prologue, parts=parts, federated="SERVICE" in words)
+
+
+def _result_variables(text: str, name: str) -> list[str]:
+    """Check a query and name the variables of a SELECT; its result must not outlive the thread."""
     try:
         result = ox.Store().query(text)
     except SyntaxError as error:
@@ -85,36 +108,22 @@ def parse_scope_query(text: str, name: str = "the scope query") -> ScopeQuery:
         ) from error
     except (OSError, ValueError) as error:
         raise InputError(f"{name} cannot be used as a scope query: {printable(str(error), 200)}") from error
-    start = _find_form(text)
-    if start is None or isinstance(result, ox.QueryBoolean):
-        raise InputError(f"{name} must be a SELECT ?s ?p ?o or a CONSTRUCT query")
-    prologue, form = text[: start.start()], text[start.start() :]
-    if any(token[0].upper() == "FROM" for token in _words(form)):
-        raise InputError(f"{name} uses FROM; name the graph with --graph, or with GRAPH in the pattern")
-    if isinstance(result, ox.QuerySolutions):
-        if sorted(v.value for v in result.variables) != ["o", "p", "s"]:
-            raise InputError(f"{name} must select the variables ?s ?p ?o and no others")
-        parts: tuple[SubSelect, ...] = (SubSelect(template=("?s", "?p", "?o"), select=form),)
-    else:
-        parts = _construct_parts(prologue, form, name)
-    return ScopeQuery(name=name, text=text, prologue=prologue, parts=parts)
+    return [v.value for v in result.variables] if isinstance(result, ox.QuerySolutions) else []
 
 
 # The terminals of SPARQL that can hide a brace or a keyword, then braces, prefixed names, and other words.
 _TOKEN = re.compile(
-    r"""\#[^\n]* | <[^<>"{}|^`\\\x00-\x20]*> | '''.*?(?<!\\)''' | \"\"\".*?(?<!\\)\"\"\"
+    r"""\#[^\n]* | <[^<>"{}|^`\\\x00-\x20]*> | '''(?:[^\\]|\\.)*?''' | \"\"\"(?:[^\\]|\\.)*?\"\"\"
       | '(?:[^'\\\n]|\\.)*' | "(?:[^"\\\n]|\\.)*" | [?$]\w+ | (?P<brace>[{}])
-      | [\w.-]*:[\w.:%-]* | (?P<word>[A-Za-z]\w*)""",
+      | [\w.-]*:(?:[\w.:%-]|\\.)* | (?P<word>[A-Za-z]\w*)""",
     re.VERBOSE | re.DOTALL,
 )
+_PROLOGUE = ("PREFIX", "BASE", "VERSION")
 
 
-def _words(text: str) -> Iterable[re.Match[str]]:
-    return (token for token in _TOKEN.finditer(text) if token["word"])
-
-
-def _find_form(text: str) -> re.Match[str] | None:
-    return next((t for t in _words(text) if t[0].upper() in ("SELECT", "CONSTRUCT")), None)
+def _words(text: str) -> Iterator[re.Match[str]]:
+    """The words of a query that are not of its prologue."""
+    return (token for token in _TOKEN.finditer(text) if token["word"] and token[0].upper() not in _PROLOGUE)
 
 
 def _braces(text: str) -> tuple[int, int]:
@@ -157,7 +166,9 @@ def _construct_parts(prologue: str, form: str, name: str) -> tuple[SubSelect, ..
                 f"{name} has a CONSTRUCT template triple without a variable; use a file of triples"
             )
         s, p, o = template
-        parts.append(SubSelect(template=(s, p, o), select=f"SELECT DISTINCT {variables} {where}"))
+        # LIMIT and the like count solutions of WHERE, so they stay below DISTINCT.
+        select = f"SELECT DISTINCT {variables} WHERE {{ {{ SELECT * {where}\n }} }}"
+        parts.append(SubSelect(template=(s, p, o), select=select))
     if not parts:
         raise InputError(f"{name} has an empty CONSTRUCT template; write the triples to evaluate into it")
     return tuple(sorted(parts, key=lambda part: part.template))

@@ -7,6 +7,7 @@ from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pyoxigraph as ox
@@ -15,6 +16,7 @@ from rdf_kgeval.beliefs import Ints
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.rule import Rule, variables
 from rdf_kgeval.store import BeliefStore
+from rdf_kgeval.terms import oxigraph_text
 from rdf_kgeval.text import printable
 
 
@@ -55,5 +57,5 @@ def solve(store: BeliefStore, rule: Rule, limit: int) -> Bindings | None:
     return Bindings(names, tuple(numbers), table)
 
 
-def _spellings(store: BeliefStore, row: Iterable[object]) -> Iterator[tuple[str | None, ...]]:
-    return product(*([None] if term is None else store.spellings(str(term)) for term in row))
+def _spellings(store: BeliefStore, row: Iterable[Any]) -> Iterator[tuple[str | None, ...]]:
+    return product(*([None] if term is None else store.spellings(oxigraph_text(term)) for term in row))

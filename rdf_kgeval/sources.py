@@ -1,7 +1,7 @@
 """Sources: RDF files, rdflib graphs and SPARQL endpoints become Beliefs."""
 
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -10,15 +10,16 @@ import numpy as np
 import pyoxigraph as ox
 from numpy.typing import NDArray
 
-from rdf_kgeval.beliefs import Beliefs, BeliefsBuilder, Role
+from rdf_kgeval.beliefs import Beliefs, BeliefsBuilder, Role, Triple
+from rdf_kgeval.blanknodes import Quad
 from rdf_kgeval.endpoint import Endpoint
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.files import Progress, display_name, opened
+from rdf_kgeval.files import STDIN, Progress, display_name, opened
 from rdf_kgeval.namespaces import LABEL_PROPERTIES
 from rdf_kgeval.pull import pull
 from rdf_kgeval.scope import Scope, ScopeQuery
 from rdf_kgeval.store import BeliefStore
-from rdf_kgeval.terms import from_rdflib, iri
+from rdf_kgeval.terms import from_rdflib, iri, oxigraph_text
 from rdf_kgeval.text import plural, printable
 
 if TYPE_CHECKING:
@@ -59,15 +60,20 @@ def load(sources: Sources, pages: Path, progress: Progress = lambda *_: None) ->
         (Role.UNKNOWN, sources.context_unknown),
         (Role.GIVEN, sources.context),
     )
+    if sum(path == STDIN for _, files in roles for path in files) > 1:
+        raise InputError("standard input can be read only once; give the other part as a file")
     for role, files in roles:
         for path in files:
             digests[str(path)] = _read_file(path, sources.format, role, builder, progress)
     for graph in sources.graphs:
         builder.add_parsed(from_rdflib(graph), Role.BELIEF)
     beliefs = builder.build()
+    notes: list[str] = []
     if sources.files or sources.graphs:
         beliefs = _apply_scope(beliefs, sources.scope)
-    notes: list[str] = []
+        present = beliefs.by_predicate()
+        absent = [printable(p) for p in sources.scope.predicates if iri(p) not in present]
+        notes += [f"no triple of the files has the predicate {p}" for p in absent]
     if sources.endpoint is not None:
         pulled = pull(
             sources.endpoint,
@@ -76,7 +82,7 @@ def load(sources: Sources, pages: Path, progress: Progress = lambda *_: None) ->
             sources.label_properties,
             lambda done, total: progress("pulling", done, total),
         )
-        notes = pulled.notes
+        notes += pulled.notes
         builder = BeliefsBuilder()
         for role, quads in pulled.quads(sources.scope.graph or ""):
             builder.add(quads, role)
@@ -204,31 +210,44 @@ def _demote(beliefs: Beliefs, rows: NDArray[np.bool_]) -> Beliefs:
 
 
 def _apply_query(beliefs: Beliefs, scope: Scope, query: ScopeQuery) -> Beliefs:
-    graph = ox.NamedNode(iri(scope.graph)) if scope.graph else None
+    if query.federated:
+        raise InputError(f"{query.name} uses SERVICE, which files cannot answer; take it out")
     store = BeliefStore(beliefs)
+    role = beliefs.role.copy()
+    role[role == Role.BELIEF] = Role.BACKGROUND
+    made: list[Quad] = []
+    for triple in _query_triples(store, scope, query):
+        rows = store.rows(*triple)
+        role[rows] = np.maximum(role[rows], Role.BELIEF)
+        if not rows:
+            made.append((*triple, ""))
+    beliefs = beliefs.with_roles(role)
+    if not made:
+        return beliefs
+    builder = BeliefsBuilder()
+    builder.add(made, Role.BELIEF)
+    for row, quad in beliefs.quads():
+        builder.add([quad], Role(beliefs.role[row]))
+    return builder.build()
+
+
+def _query_triples(store: BeliefStore, scope: Scope, query: ScopeQuery) -> Iterator[Triple]:
+    graph = ox.NamedNode(iri(scope.graph)) if scope.graph else None
     try:
         result = store.store.query(query.text, default_graph=graph, use_default_graph_as_union=graph is None)
         if isinstance(result, ox.QueryTriples):
             triples = [(t.subject, t.predicate, t.object) for t in result]
         else:
-            rows = cast(ox.QuerySolutions, result)
-            triples = [(row["s"], row["p"], row["o"]) for row in rows]
+            triples = [(row["s"], row["p"], row["o"]) for row in cast(ox.QuerySolutions, result)]
     except (OSError, ValueError, RuntimeError) as error:
         raise InputError(f"{query.name} failed: {printable(str(error), 200)}") from error
-    builder = BeliefsBuilder()
-    for row, quad in beliefs.quads():
-        role = Role(beliefs.role[row])
-        builder.add([quad], Role.BACKGROUND if role == Role.BELIEF else role)
     for s, p, o in triples:
         if not isinstance(s, (ox.NamedNode, ox.BlankNode)) or not isinstance(p, ox.NamedNode) or o is None:
             raise InputError(
                 f"{query.name} gives {printable(f'{s} {p} {o}', 200)}, which is not a triple: bind ?s to an "
                 "IRI or blank node, ?p to an IRI and ?o to anything"
             )
-        constructed = str(s), str(p), str(o)
-        found = [beliefs.triple(row) for row in store.rows(*constructed)]
-        builder.add([(*triple, "") for triple in found or [constructed]], Role.BELIEF)
-    return builder.build()
+        yield str(s), str(p), oxigraph_text(o)
 
 
 def _read_file(

@@ -27,8 +27,8 @@ def iri_term(text: str) -> str:
         return str(ox.NamedNode(text[1:-1] if text.startswith("<") and text.endswith(">") else text))
     except ValueError as error:
         raise InputError(
-            f"{printable(text, 200)!r} is not an absolute IRI ({error}); write it in full, such as "
-            "http://example.org/name"
+            f"{printable(text, 200)!r} is not an absolute IRI ({printable(str(error))}); "
+            "write it in full, such as http://example.org/name"
         ) from error
 
 
@@ -37,6 +37,13 @@ def parse_term(term: str) -> ox.NamedNode | ox.BlankNode | ox.Literal | ox.Tripl
     (quad,) = ox.parse(f"<x:> <x:> {term} .", format=ox.RdfFormat.N_TRIPLES)
     parsed: ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple = quad.object
     return parsed
+
+
+def oxigraph_text(term: ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple) -> str:
+    """The N-Triples text of a pyoxigraph term; a triple's own text lacks the marks of a triple term."""
+    if not isinstance(term, ox.Triple):
+        return str(term)
+    return f"<<( {term.subject} {term.predicate} {oxigraph_text(term.object)} )>>"
 
 
 def to_rdflib(term: object) -> "rdflib.term.Identifier":
@@ -117,7 +124,8 @@ class _RdflibTerms(dict[Any, Any]):
                 )
         except ValueError as error:
             raise InputError(
-                f"the rdflib graph holds {printable(repr(term), 120)}, which is not valid RDF ({error})"
+                f"the rdflib graph holds {printable(repr(term), 120)}, which is not valid RDF "
+                f"({printable(str(error))})"
             ) from error
         self[term] = converted
         return converted

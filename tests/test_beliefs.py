@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rdflib.compare import isomorphic
 
-from rdf_kgeval.beliefs import Beliefs, BeliefsBuilder, Role
+from rdf_kgeval.beliefs import Beliefs, BeliefsBuilder, Role, _order
 from rdf_kgeval.errors import InputError, RunError
 from rdf_kgeval.store import BeliefStore
 from rdf_kgeval.terms import from_rdflib
@@ -199,3 +199,14 @@ def test_named_blank_nodes_are_isomorphic_to_the_original() -> None:
     assert isomorphic(
         rdflib.Graph().parse(data=lines, format="nt"), rdflib.Graph().parse(data=text, format="turtle")
     )
+
+
+@pytest.mark.parametrize("key_bits", [63, 2])
+@given(rows=st.lists(st.tuples(*[st.integers(0, 3)] * 3), min_size=1))
+def test_rows_are_ordered_whether_or_not_the_key_fits(
+    key_bits: int, rows: list[tuple[int, int, int]]
+) -> None:
+    s, p, o = np.array(rows, dtype=np.int32).T
+    order = _order(s, p, o, 4, key_bits)
+    ordered = list(zip(s[order], p[order], o[order], strict=True))
+    assert ordered == sorted(ordered)

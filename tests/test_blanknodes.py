@@ -68,3 +68,10 @@ def test_a_list_that_defeats_exact_canonicalisation_is_named_at_once() -> None:
     quads = [(f"_:n{i}", P, f"_:n{i + 1}", "") for i in range(5000)]
     named = name(quads)
     assert len(set(named)) == 5000
+
+
+def test_nodes_are_told_apart_by_what_is_far_away() -> None:
+    quads = [("_:a", P, "_:b", ""), ("_:b", P, "_:c", ""), ("_:c", Q, '"x"', "")]
+    quads += [("_:d", P, "_:e", ""), ("_:e", P, "_:f", ""), ("_:f", Q, '"y"', "")]
+    assert name(relabel(quads)[::-1]) == name(quads)
+    assert not any("x" in s for s, *_ in name(quads))

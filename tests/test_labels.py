@@ -58,6 +58,7 @@ def test_sentences_name_types(labels: Labels) -> None:
         ("<urn:isbn:123>", "123"),
         ('"a \\"b\\""@en', 'a "b"'),
         ("_:b1", "_:b1"),
+        ("<http://example.org/_>", "http://example.org/_"),
     ],
 )
 def test_words_for_what_has_no_label(name: str, words: str) -> None:

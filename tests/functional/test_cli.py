@@ -121,6 +121,45 @@ def test_usage_errors_exit_with_2(folder: Path) -> None:
     assert kgeval("nonsense", cwd=folder).returncode == 2
 
 
+def test_somebody_else_s_folder_is_not_touched(folder: Path) -> None:
+    (folder / "run.partial").mkdir()
+    (folder / "run.partial" / "thesis.txt").write_text("years of work")
+    for file in ("kg.ttl", "absent.ttl"):
+        failed = kgeval("init", "run", file, cwd=folder)
+        assert failed.returncode == 1
+        assert "run.partial is in the way and is not a stopped kgeval's" in failed.stderr
+    assert (folder / "run.partial" / "thesis.txt").read_text() == "years of work"
+
+
+def test_a_leftover_of_a_killed_save_is_no_obstacle(folder: Path) -> None:
+    (folder / "run.partial" / "beliefs").mkdir(parents=True)
+    (folder / "run.partial" / ".kgeval-lock").touch()
+    assert kgeval("init", "run", "kg.ttl", cwd=folder).returncode == 0
+    assert sorted(p.name for p in (folder / "run").iterdir()) == ["beliefs", "config.json", "coupling"]
+
+
+def test_no_parent_folder_is_made(folder: Path) -> None:
+    failed = kgeval("init", "a/b/run", "kg.ttl", cwd=folder)
+    assert failed.returncode == 1
+    assert "a/b/run cannot be made: No such file or directory" in failed.stderr
+    assert not (folder / "a").exists()
+
+
+def test_odd_file_names_and_terminals(folder: Path) -> None:
+    odd = os.fsdecode(b"\xff\x1b.ttl")
+    (folder / odd).write_text(TURTLE)
+    assert kgeval("init", "run", odd, cwd=folder).returncode == 0
+    (folder / "e.ttl").write_text("@prefix : <http://example.org/> . :Zoë :kennt :日本 .")
+    kgeval("init", "run2", "e.ttl", cwd=folder)
+    assert "Zo\\xeb" in kgeval("show", "run2", cwd=folder, PYTHONIOENCODING="ascii").stdout
+
+
+def test_a_mistyped_predicate_is_noted(folder: Path) -> None:
+    named = ["--predicate", "http://example.org/homeStadiumOf", "--predicate", "http://example.org/homeCitty"]
+    made = kgeval("init", "run", "kg.ttl", *named, cwd=folder)
+    assert "note: no triple of the files has the predicate <http://example.org/homeCitty>" in made.stderr
+
+
 def test_a_run_that_exists_is_not_touched(folder: Path) -> None:
     (folder / "run").mkdir()
     failed = kgeval("init", "run", "kg.ttl", cwd=folder)
@@ -129,7 +168,7 @@ def test_a_run_that_exists_is_not_touched(folder: Path) -> None:
     assert list((folder / "run").iterdir()) == []
 
 
-@pytest.mark.parametrize("content", [None, b"", b"[]", b'{"version": 99}', b"\xff\xfe"])
+@pytest.mark.parametrize("content", [None, b"", b"[]", b'{"version": 99}', b'{"version": 1}', b"\xff\xfe"])
 def test_a_damaged_run_is_one_sentence(folder: Path, content: bytes | None) -> None:
     kgeval("init", "run", "kg.ttl", cwd=folder)
     if content is None:
@@ -226,6 +265,7 @@ def slow(handler: Handler, body: bytes) -> bool:
 
 def start_pull(server: FaultyServer, folder: Path) -> subprocess.Popen[bytes]:
     code = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
         "import rdf_kgeval.plan as plan, rdf_kgeval.pull as pull, sys; from rdf_kgeval.cli import main;"
         "plan.PAGE = pull.PAGE = 100; main()"
     )
@@ -284,7 +324,12 @@ def test_a_failing_pull_says_that_it_can_go_on(tmp_path: Path) -> None:
 
 
 def test_two_processes_on_one_run(tmp_path: Path) -> None:
-    with faulty(DATA, slow) as server:
+    def waits(handler: Handler, body: bytes) -> bool:
+        if is_page(handler.query):
+            handler.server.hang.wait(60)
+        return False
+
+    with faulty(DATA, waits) as server:
         one = start_pull(server, tmp_path)
         while not any(map(is_page, server.queries)):
             time.sleep(0.01)
@@ -292,6 +337,7 @@ def test_two_processes_on_one_run(tmp_path: Path) -> None:
         _, errors = two.communicate()
         assert two.returncode == 1
         assert b"another kgeval is making run; wait for it to end" in errors
+        server.hang.set()
         one.communicate()
         assert one.returncode == 0
 
