@@ -274,8 +274,8 @@ class _Grounder:
         """The least of the upper bounds, or the first that is small enough."""
         least = float("inf")
         for sql in join.bounds(with_head=with_head):
-            row = self._sql.execute(sql).fetchone()
-            least = min(least, float(row[0]) if row else 0.0)
+            ((bound,),) = self._sql.execute(sql).fetchall()
+            least = min(least, float(bound))
             if least <= self._left:
                 break
         return least

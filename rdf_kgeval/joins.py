@@ -122,12 +122,16 @@ class Join:
         if self.head is not None:
             relations.append(self.head)
             where += self.head.where + [f"h.{c} = {self._value(v)}" for v, c in self.head.columns.items()]
-            where += [f"h.id <> {b.alias}.id" for b in self.body]
+            where += [f"h.id <> {b.alias}.id" for b in self.body if self._may_be_same(b, self.head)]
             where.append("NOT h.given")
         where += self._symmetry()
         ids = [f"{r.alias}.id AS {r.alias}" for r in (*self.body, *([self.head] if self.head else []))]
         cap = f" LIMIT {limit}" if limit is not None else ""
         return f"SELECT {', '.join(ids)} FROM {self._from(relations)} WHERE {all_of(where)}{cap}"
+
+    @staticmethod
+    def _may_be_same(one: Relation, other: Relation) -> bool:
+        return one.predicate is None or other.predicate is None or one.predicate == other.predicate
 
     def missing_heads(self, rdf_type: int, thing: int) -> str:
         """SQL for the head triples that are triples but no atoms, each once."""
