@@ -149,7 +149,8 @@ def write_report(rows: list[tuple[str, dict[str, float]]], repeat: int) -> None:
         f"`python benchmarks/ground.py` on {os.cpu_count()} cores ({platform.machine()}, Python "
         f"{platform.python_version()}), all in one run, the fastest of {repeat} for each. Ours is the whole of "
         "`couple`: joins, merging of duplicates, both directions of the graph. PSL is its grounding alone, by its "
-        "own log. Both make the same ground rules. Memory is the peak of the process, beliefs included.",
+        "own log. Both make the same ground rules. Memory is the peak of the process, beliefs included. Load average "
+        f"of the machine at the end: {os.getloadavg()[2]:.1f}.",
         "",
         "| engine | beliefs | groundings | seconds | CPU seconds | groundings/s | peak memory | PSL / ours, wall | CPU |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
