@@ -111,49 +111,62 @@ def measure_psl(groundings: int) -> dict[str, float]:
 def run(engine: str, groundings: int) -> dict[str, float]:
     """One measurement in its own process."""
     command = [sys.executable, __file__, "--one", engine, str(groundings)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        sys.exit(f"{engine} at {groundings:,} failed:\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}")
-    result = json.loads(done.stdout.strip().splitlines()[-1])
+    log: list[str] = []
+    cpu: dict[str, float] = {}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            log.append(line)
+            for mark in MARKS:
+                if mark in line:
+                    cpu[mark] = cpu_seconds(process.pid)
+    text = "".join(log)
+    if process.returncode:
+        sys.exit(f"{engine} at {groundings:,} failed:\n{text[-4000:]}")
+    result = json.loads(next(line for line in reversed(log) if line.startswith("{")))
     if engine == "psl":
-        log = done.stdout + done.stderr
-        at = {
-            name: int(found[1])
-            for name in ("Grounding out model", "Grounding complete")
-            if (found := re.search(rf"(\d+)\s+\[.*{name}", log))
-        }
-        made = re.search(r"Generated (\d+) terms", log)
-        if len(at) != 2 or made is None:
-            sys.exit(f"PSL's log has no grounding times:\n{log[-4000:]}")
-        result["seconds"] = (at["Grounding complete"] - at["Grounding out model"]) / 1000
-        result["groundings"] = int(made[1])
+        at = [int(re.search(rf"(\d+)\s+\[.*{mark}", text)[1]) for mark in MARKS]
+        result["seconds"] = (at[1] - at[0]) / 1000
+        result["cpu"] = cpu[MARKS[1]] - cpu[MARKS[0]]
+        result["groundings"] = int(re.search(r"Generated (\d+) terms", text)[1])
     return result
 
 
+MARKS = ("Grounding out model", "Grounding complete")
+
+
+def cpu_seconds(process: int) -> float:
+    """User and system time of all threads of a process so far (Linux)."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def write_report(rows: list[tuple[str, dict[str, float]]], repeat: int) -> None:
-    psl = {round(r["groundings"], -4): r["seconds"] for name, r in rows if name == "psl"}
+    psl = {r["groundings"]: r for name, r in rows if name == "psl"}
     lines = [
         "# Grounding",
         "",
         f"`python benchmarks/ground.py` on {os.cpu_count()} cores ({platform.machine()}, Python "
         f"{platform.python_version()}), all in one run, the fastest of {repeat} for each. Ours is the whole of "
         "`couple`: joins, merging of duplicates, both directions of the graph. PSL is its grounding alone, by its "
-        "own log. Both make the same ground rules. Memory is the peak of the process, beliefs included.",
+        "own log. Both make the same ground rules. Memory is the peak of the process, beliefs included. Load average "
+        f"of the machine at the end: {os.getloadavg()[2]:.1f}.",
         "",
-        "| engine | beliefs | groundings | seconds | groundings/s | CPU seconds | peak memory | PSL / ours |",
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| engine | beliefs | groundings | seconds | CPU seconds | groundings/s | peak memory | PSL / ours, wall | CPU |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     for name, r in rows:
-        against = psl.get(round(r["groundings"], -4)) if name == "ours" else None
+        against = psl.get(r["groundings"]) if name == "ours" else None
         cells = [
             name,
             f"{r['beliefs']:,.0f}",
             f"{r['groundings']:,.0f}",
             f"{r['seconds']:.2f}",
+            f"{r['cpu']:.2f}",
             f"{r['groundings'] / r['seconds']:,.0f}",
-            f"{r['cpu']:.2f}" if "cpu" in r else "",
             f"{r['peak_mb'] / 1024:.2f} GB",
-            f"{against / r['seconds']:.0f}" if against else "",
+            f"{against['seconds'] / r['seconds']:.0f}" if against else "",
+            f"{against['cpu'] / r['cpu']:.0f}" if against else "",
         ]
         lines.append(f"| {' | '.join(cells)} |")
     (Path(__file__).parent / "GROUND.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -181,8 +194,9 @@ def main() -> None:
         for key in wanted:
             result = run(*key)
             print(key, result, file=sys.stderr, flush=True)
-            if key not in best or result["seconds"] < best[key]["seconds"]:
-                best[key] = result
+            known = best.setdefault(key, result)
+            for name, choose in (("seconds", min), ("cpu", min), ("peak_mb", max)):
+                known[name] = choose(known[name], result[name])
     write_report([(key[0], best[key]) for key in wanted], arguments.repeat)
 
 

@@ -61,7 +61,9 @@ def _clauses(body: Columns, head: Columns, *, distinct: bool) -> tuple[Columns, 
             body[j], gaps = np.where(twice, np.int32(_ABSENT), body[j]), True
     columns = [*(_ascending(body) if gaps else body), *head]
     if distinct and len(columns[0]):
-        _, columns, first = _distinct(columns)
+        order = _order(columns)
+        columns = [column[order] for column in columns]
+        first = _firsts(columns)
         columns = [column[first] for column in columns]
     return columns, gaps
 
@@ -109,42 +111,87 @@ def _order(columns: Columns) -> Longs:
     return order
 
 
-def _distinct(columns: Columns) -> tuple[Longs, Columns, NDArray[np.bool_]]:
-    """The order of the rows, the columns so ordered, and which rows then differ from the one before."""
-    order = _order(columns)
-    columns = [column[order] for column in columns]
-    first = np.zeros(len(order), dtype=bool)
+def _firsts(columns: Columns) -> NDArray[np.bool_]:
+    """Which of ordered rows differ from the one before."""
+    first = np.zeros(len(columns[0]), dtype=bool)
     first[:1] = True
     for column in columns:
         first[1:] |= column[1:] != column[:-1]
-    return order, columns, first
+    return first
 
 
 @dataclass(frozen=True)
-class Part:
-    """The distinct constraints of one shape."""
+class Constraints:
+    """All constraints in arrays, as CouplingGraph describes them."""
 
-    atoms: NDArray[np.int32]
-    k: int
-    rule_counts: Longs
+    start: Longs
+    atom: Ints
+    sign: NDArray[np.int8]
+    offset: Ints
+    rule_start: Longs
     rule: Ints
     count: Ints
 
 
-def merge(chunks: list[tuple[int, Columns]], k: int) -> Part:
-    """Merge the clauses of one shape; the stable order keeps the rules of a constraint ascending."""
-    columns = [np.concatenate(parts) for parts in zip(*(columns for _, columns in chunks), strict=True)]
-    rule_of = np.repeat(
-        np.array([i for i, _ in chunks], dtype=np.int32), [len(columns[0]) for _, columns in chunks]
+def merge(shapes: dict[Shape, list[tuple[int, Columns]]]) -> Constraints:
+    """Order the clauses and merge equal ones, shape by shape; uses up `shapes`.
+
+    The arrays are made once, at the size that they have without duplicates, and filled: touching fresh memory
+    costs more than all the arithmetic.
+    """
+    sizes = {shape: sum(len(columns[0]) for _, columns in parts) for shape, parts in shapes.items()}
+    total, cells = sum(sizes.values()), sum(n * (k + head) for (k, head), n in sizes.items())
+    atom, sign = np.empty(cells, dtype=np.int32), np.empty(cells, dtype=np.int8)
+    start, offset = np.empty(total + 1, dtype=np.int64), np.empty(total, dtype=np.int32)
+    rule_start = np.empty(total + 1, dtype=np.int64)
+    rule, count = np.empty(total, dtype=np.int32), np.empty(total, dtype=np.int32)
+    row = cell = pair = 0
+    for shape in sorted(shapes):
+        k, width = shape[0], shape[0] + shape[1]
+        columns, rules, counts, owner = _merge_shape(shapes.pop(shape), width)
+        n, m = len(columns[0]), len(rules)
+        table = atom[cell : cell + n * width].reshape(n, width)
+        for j, column in enumerate(columns):
+            table[:, j] = column
+        signs = sign[cell : cell + n * width].reshape(n, width)
+        signs[:, :k], signs[:, k:] = 1, -1
+        start[row : row + n] = np.arange(cell, cell + n * width, width)
+        offset[row : row + n] = 1 - k
+        rule[pair : pair + m], count[pair : pair + m] = rules, counts
+        rule_start[row : row + n] = owner
+        rule_start[row : row + n] += pair
+        row, cell, pair = row + n, cell + n * width, pair + m
+    start[row], rule_start[row] = cell, pair
+    return Constraints(
+        start[: row + 1],
+        atom[:cell],
+        sign[:cell],
+        offset[:row],
+        rule_start[: row + 1],
+        rule[:pair],
+        count[:pair],
     )
-    order, columns, first = _distinct(columns)
-    rule_of = rule_of[order]
+
+
+def _merge_shape(chunks: list[tuple[int, Columns]], width: int) -> tuple[Columns, Ints, Ints | int, Longs]:
+    """The ordered distinct clauses, their rules with counts, and where the rules of each clause start.
+
+    The stable order keeps the rules of a clause ascending.
+    """
+    columns = [_joined([columns[j] for _, columns in chunks]) for j in range(width)]
+    order = _order(columns)
+    columns = [column[order] for column in columns]
+    sizes = [len(columns[0]) for _, columns in chunks]
+    rule_of = np.repeat(np.array([i for i, _ in chunks], dtype=np.int32), sizes)[order]
+    first = _firsts(columns)
+    if first.all():
+        return columns, rule_of, 1, np.arange(len(order), dtype=np.int64)
     new_rule = first.copy()
     new_rule[1:] |= rule_of[1:] != rule_of[:-1]
     at = np.flatnonzero(new_rule)
-    atoms = np.empty((int(first.sum()), len(columns)), dtype=np.int32)
-    for j, column in enumerate(columns):
-        atoms[:, j] = column if len(atoms) == len(column) else column[first]
-    count = np.diff(np.append(at, len(order))).astype(np.int32)
-    rule_counts = np.diff(np.append(np.flatnonzero(first[at]), len(at)))
-    return Part(atoms, k, rule_counts, rule_of[at], count)
+    counts = np.diff(np.append(at, len(order))).astype(np.int32)
+    return [column[first] for column in columns], rule_of[at], counts, np.flatnonzero(first[at])
+
+
+def _joined(columns: Columns) -> Ints:
+    return columns[0] if len(columns) == 1 else np.concatenate(columns)

@@ -2,10 +2,9 @@
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +12,9 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from rdf_kgeval.beliefs import Beliefs, Ints, Role, Terms, Triple
-from rdf_kgeval.clauses import Longs, Part, by_shape, merge
+from rdf_kgeval.clauses import Longs, by_shape, merge
 from rdf_kgeval.errors import InputError, RunError
-from rdf_kgeval.grounding import MAX_GROUNDINGS, Groundings, ground
+from rdf_kgeval.grounding import MAX_GROUNDINGS, ground
 from rdf_kgeval.rule import Rule, from_json, to_json
 from rdf_kgeval.text import printable
 
@@ -205,9 +204,21 @@ def couple(
     found = ground(beliefs, rules, max_groundings=max_groundings, memory_limit=memory_limit, threads=threads)
     given = np.zeros(len(beliefs) + len(found.latent), dtype=bool)
     given[: len(beliefs)] = beliefs.role == Role.GIVEN
-    shapes = by_shape(found, rules, given)
-    parts = [merge(shapes.pop(shape), shape[0]) for shape in sorted(shapes)]
-    return _assemble(beliefs, rules, found, parts)
+    constraints = merge(by_shape(found, rules, given))
+    # scipy copies everything to the wider of two integer types, so it gets the narrow one where that will do.
+    start = constraints.start.astype(np.int32) if len(constraints.atom) < 2**31 else constraints.start
+    shape = (len(constraints.offset), len(given))
+    matrix = sparse.csr_array((constraints.sign, constraints.atom, start), shape=shape).tocsc()
+    return CouplingGraph(
+        beliefs=beliefs,
+        rules=rules,
+        **{field.name: getattr(constraints, field.name) for field in fields(constraints)},
+        atom_start=matrix.indptr.astype(np.int64),
+        constraint=matrix.indices.astype(np.int32, copy=False),
+        constraint_sign=matrix.data.astype(np.int8, copy=False),
+        latent=found.latent,
+        extra=Terms.of(found.extra),
+    )
 
 
 def _refuse_duplicates(rules: Sequence[Rule]) -> None:
@@ -219,43 +230,3 @@ def _refuse_duplicates(rules: Sequence[Rule]) -> None:
                 f"two rules have the id {rule.name}{f' ({places})' if places else ''}; rename one"
             )
         seen[rule.id] = rule
-
-
-def _assemble(
-    beliefs: Beliefs, rules: tuple[Rule, ...], found: Groundings, parts: list[Part]
-) -> CouplingGraph:
-    def joined(arrays: list[NDArray[Any]], dtype: Any) -> NDArray[Any]:
-        return np.concatenate(arrays).astype(dtype, copy=False) if arrays else np.zeros(0, dtype=dtype)
-
-    n_atoms = len(beliefs) + len(found.latent)
-    width = joined([np.full(len(p.atoms), p.atoms.shape[1], dtype=np.int64) for p in parts], np.int64)
-    atom = joined([p.atoms.ravel() for p in parts], np.int32)
-    signs = [np.where(np.arange(p.atoms.shape[1]) < p.k, 1, -1).astype(np.int8) for p in parts]
-    sign = joined([np.tile(s, len(p.atoms)) for s, p in zip(signs, parts, strict=True)], np.int8)
-    start = _starts(width)
-    rule_counts = joined([p.rule_counts for p in parts], np.int64)
-    # scipy copies everything to the wider of two integer types, so it gets the narrow one where it does.
-    narrow = start.astype(np.int32) if start[-1] < 2**31 else start
-    matrix = sparse.csr_array((sign, atom, narrow), shape=(len(width), n_atoms)).tocsc()
-    return CouplingGraph(
-        beliefs=beliefs,
-        rules=rules,
-        start=start,
-        atom=atom,
-        sign=sign,
-        offset=joined([np.full(len(p.atoms), 1 - p.k, dtype=np.int32) for p in parts], np.int32),
-        rule_start=_starts(rule_counts),
-        rule=joined([p.rule for p in parts], np.int32),
-        count=joined([p.count for p in parts], np.int32),
-        atom_start=matrix.indptr.astype(np.int64),
-        constraint=matrix.indices.astype(np.int32, copy=False),
-        constraint_sign=matrix.data.astype(np.int8, copy=False),
-        latent=found.latent,
-        extra=Terms.of(found.extra),
-    )
-
-
-def _starts(sizes: Longs) -> Longs:
-    starts = np.zeros(len(sizes) + 1, dtype=np.int64)
-    np.cumsum(sizes, out=starts[1:])
-    return starts

@@ -18,6 +18,7 @@ from rdf_kgeval.beliefs import Beliefs, Ints, Role
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.joins import Join, Solutions
 from rdf_kgeval.namespaces import OWL, RDF_TYPE
+from rdf_kgeval.relations import Degrees
 from rdf_kgeval.rule import Compare, Differ, Filter, Not, Pattern, Rule, StartsWith, operands
 from rdf_kgeval.solutions import Bindings, solve
 from rdf_kgeval.store import BeliefStore
@@ -122,6 +123,7 @@ class _Grounder:
         given = np.zeros(len(triples), dtype=bool)
         given[: len(self._beliefs)] = self._beliefs.role == Role.GIVEN
         s, p, o = (np.ascontiguousarray(column) for column in triples.T)
+        self._degrees = Degrees(s, p, o)
         self._predicates = set(np.unique(p).tolist())
         self._classes = set(np.unique(o[p == self._rdf_type]).tolist())
         ids = np.arange(len(triples), dtype=np.int32)
@@ -233,10 +235,9 @@ class _Grounder:
             for i in filter(self._is_possible, due):
                 join = self._join(i, self._rules[i], same_as)
                 limit = self._check_size(self._rules[i], join, with_head=False)
-                rows = np.column_stack(
-                    self._fetch(join.missing_heads(self._rdf_type, thing) + f" LIMIT {limit + 1}")
-                )
-                if len(rows) > limit:
+                cap = "" if limit is None else f" LIMIT {limit + 1}"
+                rows = np.column_stack(self._fetch(join.missing_heads(self._rdf_type, thing) + cap))
+                if limit is not None and len(rows) > limit:
                     raise _too_many(self._rules[i], self._limit, None)
                 found.append(rows)
             new = np.unique(np.concatenate(found), axis=0)
@@ -253,8 +254,8 @@ class _Grounder:
             return [np.zeros(0, dtype=np.int32)] * (len(rule.body) + (rule.head is not None))
         join = self._join(i, rule, same_as)
         limit = self._check_size(rule, join, with_head=True)
-        columns = self._fetch(join.groundings(limit + 1))
-        if len(columns[0]) > limit:
+        columns = self._fetch(join.groundings(None if limit is None else limit + 1))
+        if limit is not None and len(columns[0]) > limit:
             raise _too_many(rule, self._limit, self._bound(join, with_head=True))
         self._left -= len(columns[0])
         return columns
@@ -262,18 +263,20 @@ class _Grounder:
     def _fetch(self, sql: str) -> list[Ints]:
         return list(self._sql.execute(sql).fetchnumpy().values())
 
-    def _check_size(self, rule: Rule, join: Join, *, with_head: bool) -> int:
-        """How many rows a query may have; refuse it unseen if it would have far more."""
+    def _check_size(self, rule: Rule, join: Join, *, with_head: bool) -> int | None:
+        """How many rows a query may have, or None if it cannot have more; refuse it unseen if far more."""
+        if join.rough_bound(self._degrees, with_head=with_head) <= self._left:
+            return None
         if (bound := self._bound(join, with_head=with_head)) > _HOPELESS * max(self._left, 1):
             raise _too_many(rule, self._limit, bound)
-        return self._left
+        return None if bound <= self._left else self._left
 
     def _bound(self, join: Join, *, with_head: bool) -> float:
         """The least of the upper bounds, or the first that is small enough."""
         least = float("inf")
         for sql in join.bounds(with_head=with_head):
-            row = self._sql.execute(sql).fetchone()
-            least = min(least, float(row[0]) if row else 0.0)
+            ((bound,),) = self._sql.execute(sql).fetchall()
+            least = min(least, float(bound))
             if least <= self._left:
                 break
         return least

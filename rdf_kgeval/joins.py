@@ -5,11 +5,12 @@ to what DuckDB and Spark SQL share: inner and left joins, CASE, COALESCE, VALUES
 `atom(id, s, p, o, given)`, `literal` (see LiteralValues), `same(id, representative)` and one of solutions.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
 import pyoxigraph as ox
 
+from rdf_kgeval.relations import Degrees, Relation, all_of, count_queries
 from rdf_kgeval.rule import (
     And,
     Compare,
@@ -36,22 +37,6 @@ from rdf_kgeval.vocabulary import (
     Run,
     Vocabulary,
 )
-
-
-@dataclass(slots=True)
-class Relation:
-    """A table in the FROM clause: which of its columns hold which variables."""
-
-    alias: str
-    table: str
-    columns: dict[str, str] = field(default_factory=dict)
-    where: list[str] = field(default_factory=list)
-    nullable: set[str] = field(default_factory=set)
-
-    @property
-    def source(self) -> str:
-        """The table under its alias."""
-        return f"{self.table} AS {self.alias}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +86,12 @@ class Join:
         relation = Relation(alias, "atom")
         for column, term in zip("spo", pattern, strict=True):
             if not term.startswith("?"):
-                relation.where.append(f"{alias}.{column} = {self._vocabulary.find(term)}")
+                number = self._vocabulary.find(term)
+                relation.where.append(f"{alias}.{column} = {number}")
+                if column == "p":
+                    relation.predicate = number
+                else:
+                    relation.fixed.add(column)
             elif term in relation.columns:
                 relation.where.append(f"{alias}.{column} = {alias}.{relation.columns[term]}")
             else:
@@ -132,12 +122,16 @@ class Join:
         if self.head is not None:
             relations.append(self.head)
             where += self.head.where + [f"h.{c} = {self._value(v)}" for v, c in self.head.columns.items()]
-            where += [f"h.id <> {b.alias}.id" for b in self.body]
+            where += [f"h.id <> {b.alias}.id" for b in self.body if self._may_be_same(b, self.head)]
             where.append("NOT h.given")
         where += self._symmetry()
         ids = [f"{r.alias}.id AS {r.alias}" for r in (*self.body, *([self.head] if self.head else []))]
         cap = f" LIMIT {limit}" if limit is not None else ""
-        return f"SELECT {', '.join(ids)} FROM {self._from(relations)} WHERE {_all(where)}{cap}"
+        return f"SELECT {', '.join(ids)} FROM {self._from(relations)} WHERE {all_of(where)}{cap}"
+
+    @staticmethod
+    def _may_be_same(one: Relation, other: Relation) -> bool:
+        return one.predicate is None or other.predicate is None or one.predicate == other.predicate
 
     def missing_heads(self, rdf_type: int, thing: int) -> str:
         """SQL for the head triples that are triples but no atoms, each once."""
@@ -148,7 +142,7 @@ class Join:
         where += [f"({s} < {low} OR {s} >= {high})", self._is_iri(p), f"{o} IS NOT NULL"]
         where.append(f"NOT ({p} = {rdf_type} AND {o} = {thing})")
         source = self._from([*self.body, *self._tables])
-        heads = f"SELECT DISTINCT {s} AS s, {p} AS p, {o} AS o FROM {source} WHERE {_all(where)}"
+        heads = f"SELECT DISTINCT {s} AS s, {p} AS p, {o} AS o FROM {source} WHERE {all_of(where)}"
         known = "LEFT JOIN atom AS k ON k.s = n.s AND k.p = n.p AND k.o = n.o WHERE k.id IS NULL"
         return f"SELECT n.s, n.p, n.o FROM ({heads}) AS n {known}"
 
@@ -306,52 +300,18 @@ class Join:
         if self._same_as:
             one, other = self._lookup("same", "e", f"= {a}"), self._lookup("same", "e", f"= {b}")
             known.append(f"(COALESCE({one}.representative, {a}) <> COALESCE({other}.representative, {b}))")
-        return _all(known or ["1 = 1"])
+        return all_of(known or ["1 = 1"])
+
+    def rough_bound(self, degrees: Degrees, *, with_head: bool) -> float:
+        """An upper bound of the number of rows from the largest degrees alone."""
+        return degrees.bound(self._counted(with_head))
+
+    def _counted(self, with_head: bool) -> list[Relation]:
+        return [*self.body, *self._tables, *([self.head] if with_head and self.head is not None else [])]
 
     def bounds(self, *, with_head: bool) -> Iterator[str]:
         """SQL for upper bounds of the number of rows, each from one tree of joins without the filters."""
-        relations = [*self.body, *self._tables]
-        if with_head and self.head is not None:
-            relations.append(self.head)
-        for root in relations:
-            yield _count_tree(root, _spanning_tree(root, relations))
-
-
-def _spanning_tree(
-    root: Relation, relations: list[Relation]
-) -> Mapping[str, list[tuple[Relation, list[str]]]]:
-    """The children of each relation with the variables they share, joining on the most variables first."""
-    tree: dict[str, list[tuple[Relation, list[str]]]] = {r.alias: [] for r in relations}
-    done, left = [root], [r for r in relations if r is not root]
-    while left:
-        shared = {
-            (i, j): sorted((set(a.columns) - a.nullable) & (set(b.columns) - b.nullable))
-            for i, a in enumerate(done)
-            for j, b in enumerate(left)
-        }
-        (i, j), keys = max(shared.items(), key=lambda item: len(item[1]))
-        tree[done[i].alias].append((left[j], keys))
-        done.append(left.pop(j))
-    return tree
-
-
-def _count_tree(
-    node: Relation, tree: Mapping[str, list[tuple[Relation, list[str]]]], keys: Iterable[str] = ()
-) -> str:
-    source, factors = node.source, ["CAST(1 AS DOUBLE)"]
-    for child, shared in tree[node.alias]:
-        on = [f"n_{child.alias}.k{i} = {node.alias}.{node.columns[v]}" for i, v in enumerate(shared)]
-        source += f" JOIN ({_count_tree(child, tree, shared)}) AS n_{child.alias} ON {_all(on or ['1 = 1'])}"
-        factors.append(f"n_{child.alias}.n")
-    columns = [f"{node.alias}.{node.columns[v]}" for v in keys]
-    chosen = "".join(f"{column} AS k{i}, " for i, column in enumerate(columns))
-    grouped = f" GROUP BY {', '.join(columns)}" if columns else ""
-    total = f"COALESCE(SUM({' * '.join(factors)}), 0) AS n"
-    return f"SELECT {chosen}{total} FROM {source} WHERE {_all(node.where)}{grouped}"
-
-
-def _all(conditions: list[str]) -> str:
-    return " AND ".join(conditions) or "1 = 1"
+        return count_queries(self._counted(with_head))
 
 
 def _some(run: Run) -> bool:

@@ -200,4 +200,4 @@ def _ordered(op: str, left: str, right: str) -> bool | None:
         a, b = _numbers(a, b)
         if a != a or b != b:
             return None
-    return {"<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[op]
+    return bool({"<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[op])

@@ -216,3 +216,12 @@ def test_vocabulary_merges_terms_in_order() -> None:
     split = vocabulary.split(np.arange(len(texts), dtype=np.int32))
     own = len(beliefs.terms)
     assert [beliefs.terms[i] if i < own else vocabulary.extra[i - own] for i in split.tolist()] == texts
+
+
+def test_a_rule_whose_head_joins_on_both_ends_is_limited_too() -> None:
+    builder = BeliefsBuilder()
+    for p in ("p", "q"):
+        builder.add(((iri(f"a{i}"), iri(p), iri(f"b{i}"), "") for i in range(30)), Role.BELIEF)
+    rule = Rule(id="both", body=(("?x", iri("p"), "?y"),), head=("?x", iri("q"), "?y"))
+    with pytest.raises(InputError, match="rule both"):
+        couple(builder.build(), [rule], max_groundings=20)
