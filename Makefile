@@ -14,9 +14,11 @@ stress: $(READY) servers
 
 demo: $(READY)
 	rm -rf $(VENV)/demo
-	$(BIN)/kgeval init $(VENV)/demo examples/motivating/kg.ttl \
-	  --ontology examples/motivating/ontology.ttl --rules examples/motivating/rules
+	cd examples/motivating && ../../$(BIN)/kgeval init ../../$(VENV)/demo kg.ttl --ontology ontology.ttl --rules rules
 	$(BIN)/kgeval show $(VENV)/demo
+	$(BIN)/kgeval infer $(VENV)/demo --verdicts examples/motivating/verdicts.csv
+	$(BIN)/kgeval explain $(VENV)/demo --verdicts examples/motivating/verdicts.csv \
+	  '<http://example.org/Detroit> <http://example.org/cityInState> <http://example.org/TajMahal>'
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -25,11 +27,13 @@ lint: $(READY)
 	$(BIN)/lint-imports
 
 $(READY): pyproject.toml
+	@$(PYTHON) -c 'import ensurepip' || [ "$$(id -u)" != 0 ] || { apt-get update -qq && apt-get install -y -qq python3-venv; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --editable '.[test]'
 	touch $@
 
 # Real servers for the tests; without root, the tests that need an absent one say how to get it.
 servers:
-	@command -v virtuoso-t >/dev/null || [ "$$(id -u)" != 0 ] || \
-	  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends virtuoso-opensource; }
+	@command -v virtuoso-t >/dev/null && command -v java >/dev/null || [ "$$(id -u)" != 0 ] || \
+	  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+	    virtuoso-opensource default-jre-headless; }
