@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rdf_kgeval.beliefs import Role, Triple
-from rdf_kgeval.endpoint import Endpoint, Row
+from rdf_kgeval.endpoint import Answer, Endpoint
 from rdf_kgeval.errors import EndpointError, InputError
 from rdf_kgeval.namespaces import RDF_TYPE
 from rdf_kgeval.scope import Scope, ScopeQuery
@@ -30,7 +30,7 @@ class Unit:
     pattern: str
     rows: int
     """What COUNT says."""
-    role: int
+    role: Role
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -46,26 +46,38 @@ class Unit:
             f"{self.prologue}SELECT {names} {self.dataset}WHERE {{ {pattern} }} LIMIT {size} OFFSET {offset}"
         )
 
-    def count_distinct(self) -> str:
-        """The query for the number of distinct rows."""
+    def count_distinct(self, *, named: bool = False) -> str:
+        """The query for the number of distinct rows, or of those without a blank node."""
         names = " ".join(f"?{v}" for v in self.variables)
-        return (
-            f"{self.prologue}SELECT (COUNT(*) AS ?n) {self.dataset}WHERE {{ {{ {self._distinct(names)} }} }}"
-        )
+        test = " && ".join(f"!isBlank(?{v})" for v in self.variables)
+        rows = f"{{ {self._distinct(names)} }}" + (f" FILTER({test})" if named else "")
+        return f"{self.prologue}SELECT (COUNT(*) AS ?n) {self.dataset}WHERE {{ {rows} }}"
 
     def _distinct(self, names: str) -> str:
         return f"SELECT DISTINCT {names} WHERE {{ {self.pattern} }}"
 
 
-def make_plan(endpoint: Endpoint, scope: Scope, decorations: Sequence[str]) -> list[Unit]:
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What there is to fetch."""
+
+    units: list[Unit]
+    left_out: int = 0
+    """Triples whose predicate is not a valid IRI, so that they cannot be asked for."""
+    absent: tuple[str, ...] = ()
+    """Predicates that the scope names and no triple has."""
+
+
+def make_plan(endpoint: Endpoint, scope: Scope, decorations: Sequence[str]) -> Plan:
     """Ask the endpoint what there is, and divide it into units."""
     query = scope.query
-    units = _query_units(endpoint, scope, query) if query else _predicate_units(endpoint, scope)
+    plan = Plan(units=_query_units(endpoint, scope, query)) if query else _plan_by_predicate(endpoint, scope)
+    units = plan.units
     if sum(unit.rows for unit in units) == 0:
         raise InputError(_nothing_there(endpoint, scope))
     if scope.predicates or scope.query:
-        units += _decoration_units(endpoint, scope, decorations)
-    return [unit for unit in units if unit.rows]
+        units = [*units, *_decoration_units(endpoint, scope, decorations)]
+    return replace(plan, units=[unit for unit in units if unit.rows])
 
 
 def _nothing_there(endpoint: Endpoint, scope: Scope) -> str:
@@ -90,32 +102,49 @@ def _in_graph(scope: Scope, pattern: str) -> str:
     return f"GRAPH {scope.graph} {{ {pattern} }}" if scope.graph else pattern
 
 
-def _predicate_units(endpoint: Endpoint, scope: Scope) -> list[Unit]:
+def _plan_by_predicate(endpoint: Endpoint, scope: Scope) -> Plan:
     only = f"VALUES ?p {{ {' '.join(scope.predicates)} }} " if scope.predicates else ""
     pattern = only + _in_graph(scope, "?s ?p ?o")
     total = count(endpoint, f"SELECT (COUNT(*) AS ?n) WHERE {{ {pattern} }}")
-    grouped = f"SELECT ?p (COUNT(*) AS ?n) WHERE {{ {pattern} }} GROUP BY ?p"
-    answer = endpoint.select(grouped, ["p", "n"])
-    rows = answer.rows
-    if answer.limit is not None and len(rows) >= answer.limit:
-        rows = _paged(endpoint, f"{grouped} ORDER BY ?p", answer.limit)
-    counts = {p: _integer(endpoint, n) for p, n in rows if p is not None}
+    counts = _count_by_predicate(endpoint, f"SELECT ?p (COUNT(*) AS ?n) WHERE {{ {pattern} }} GROUP BY ?p")
     if sum(counts.values()) != total:
         raise EndpointError(
             f"{endpoint.name} counts {plural(total, 'triple')} in all but {sum(counts.values()):,} by "
             "predicate; its answers are cut short or it is being changed: run the command again"
         )
-    return [_unit(scope, group, sum(counts[p] for p in group)) for group in _groups(sorted(counts.items()))]
+    valid = {p: n for p, n in counts.items() if p.startswith("<")}
+    groups = _groups(sorted(valid.items()))
+    return Plan(
+        units=[_unit(scope, group, sum(valid[p] for p in group)) for group in groups],
+        left_out=total - sum(valid.values()),
+        absent=tuple(p for p in scope.predicates if p not in valid),
+    )
 
 
-def _paged(endpoint: Endpoint, ordered: str, size: int) -> list[Row]:
-    rows: list[Row] = []
+def _count_by_predicate(endpoint: Endpoint, grouped: str) -> dict[str, int]:
+    """Triples by predicate; a predicate that is not valid RDF stands there as its row in JSON."""
+    answer = endpoint.select(grouped, ["p", "n"])
+    counts = _counts(endpoint, answer)
+    size = answer.limit
+    if size is None or len(counts) < size:
+        return counts
+    counts = {}
     while True:
-        page = f"SELECT ?p ?n WHERE {{ {{ {ordered} }} }} LIMIT {size} OFFSET {len(rows)}"
-        more = endpoint.select(page, ["p", "n"]).rows
-        rows += more
-        if len(more) < size:
-            return rows
+        page = f"SELECT ?p ?n WHERE {{ {{ {grouped} ORDER BY ?p }} }} LIMIT {size} OFFSET {len(counts)}"
+        more = _counts(endpoint, endpoint.select(page, ["p", "n"]))
+        # A server that ignores OFFSET sends the same page for ever.
+        is_last = len(more) < size or more.keys() <= counts.keys()
+        counts |= more
+        if is_last:
+            return counts
+
+
+def _counts(endpoint: Endpoint, answer: Answer) -> dict[str, int]:
+    counts = {p: _integer(endpoint, n) for p, n in answer.rows if p is not None}
+    for row in answer.skipped:
+        number = re.search(r'"n": {[^{}]*"value": ("\d+")', row)
+        counts[row] = _integer(endpoint, number and number[1])
+    return counts
 
 
 def _groups(counts: list[tuple[str, int]]) -> Iterator[list[str]]:
@@ -173,26 +202,35 @@ def _decoration_units(endpoint: Endpoint, scope: Scope, decorations: Sequence[st
     """The labels and types of what the beliefs speak of, so that people and rules can use them."""
     wanted = " ".join(f"<{p}>" for p in sorted({RDF_TYPE, *decorations}))
     if scope.query is not None:
+        parts = scope.query.parts
         ends = [
             f"{{ SELECT ({end} AS ?kgeval_s) WHERE {{ {{ {part.select}\n }} }} }}"
-            for part in scope.query.parts
-            for end in dict.fromkeys((part.template[0], part.template[2]))
+            for part in parts
+            for end in dict.fromkeys(part.template)
             if end.startswith("?")
         ]
+        constants = sorted({t for part in parts for t in part.template if t.startswith("<")})
     else:
         predicates = f"VALUES ?q {{ {' '.join(scope.predicates)} }}"
         ends = [f"{{ {predicates} {p} }}" for p in ("?kgeval_s ?q ?x", "?x ?q ?kgeval_s")]
-    entities = f"{{ SELECT DISTINCT ?kgeval_s WHERE {{ {' UNION '.join(ends)} }} }}"
-    unit = Unit(
-        name="labels and types",
-        prologue=scope.query.prologue if scope.query else "",
-        dataset=_dataset(scope),
-        template=("?kgeval_s", "?kgeval_p", "?kgeval_o"),
-        pattern=f"{entities} VALUES ?kgeval_p {{ {wanted} }} ?kgeval_s ?kgeval_p ?kgeval_o",
-        rows=0,
-        role=Role.BACKGROUND,
-    )
-    return [replace(unit, rows=count(endpoint, unit.count_distinct()))]
+        constants = list(scope.predicates)
+    # Virtuoso finds nothing where a part of a UNION is a mere VALUES, so what the scope names comes apart.
+    entities = [f"{{ SELECT DISTINCT ?kgeval_s WHERE {{ {' UNION '.join(ends)} }} }}"]
+    if constants:
+        entities.append(f"VALUES ?kgeval_s {{ {' '.join(constants)} }}")
+    units = [
+        Unit(
+            name="labels and types",
+            prologue=scope.query.prologue if scope.query else "",
+            dataset=_dataset(scope),
+            template=("?kgeval_s", "?kgeval_p", "?kgeval_o"),
+            pattern=f"{which} VALUES ?kgeval_p {{ {wanted} }} ?kgeval_s ?kgeval_p ?kgeval_o",
+            rows=0,
+            role=Role.BACKGROUND,
+        )
+        for which in entities
+    ]
+    return [replace(unit, rows=count(endpoint, unit.count_distinct())) for unit in units]
 
 
 def count(endpoint: Endpoint, query: str) -> int:
@@ -202,7 +240,7 @@ def count(endpoint: Endpoint, query: str) -> int:
 
 
 def _integer(endpoint: Endpoint, term: str | None) -> int:
-    number = re.match(r'"(\d+)"', term or "")
+    number = re.match('"([0-9]{1,18})"', term or "")
     if number is None:
         raise EndpointError(
             f"{endpoint.name} answered COUNT with {printable(str(term), 80)}; "

@@ -62,12 +62,22 @@ def to_rdflib(term: object) -> "rdflib.term.Identifier":
     raise InputError(f"{printable(str(term), 120)} is a term that rdflib does not know; leave it out")
 
 
-def json_term(binding: Mapping[str, str]) -> str:
+def oxigraph_text(term: object) -> str:
+    """The N-Triples text of a pyoxigraph term; str() leaves out the brackets of a triple term."""
+    return f"<<( {term} )>>" if isinstance(term, ox.Triple) else str(term)
+
+
+def json_term(binding: Mapping[str, Any]) -> str:
     """The N-Triples term of a SPARQL JSON binding; ValueError where it is not valid RDF.
 
     Virtuoso names blank nodes nodeID://b10001, as blank nodes or as IRIs.
     """
     kind, value = binding["type"], binding["value"]
+    if kind == "triple":
+        s, p, o = (json_term(value[part]) for part in ("subject", "predicate", "object"))
+        if s.startswith(('"', "<<")) or not p.startswith("<") or p.startswith("<<"):
+            raise ValueError(kind)
+        return f"<<( {s} {p} {o} )>>"
     if kind in ("uri", "bnode") and value.startswith("nodeID://"):
         return str(ox.BlankNode(value.replace("nodeID://", "nodeID")))
     if kind == "uri":
@@ -77,7 +87,8 @@ def json_term(binding: Mapping[str, str]) -> str:
     if kind not in ("literal", "typed-literal"):
         raise ValueError(kind)
     if "xml:lang" in binding:
-        return str(ox.Literal(value, language=binding["xml:lang"]))
+        direction = ox.BaseDirection(binding["its:dir"]) if "its:dir" in binding else None
+        return str(ox.Literal(value, language=binding["xml:lang"], direction=direction))
     return str(ox.Literal(value, datatype=ox.NamedNode(binding.get("datatype", f"{XSD}string"))))
 
 

@@ -1,5 +1,6 @@
 """A SPARQL endpoint over a pyoxigraph store that misbehaves as told."""
 
+import gc
 import json
 import threading
 import time
@@ -10,6 +11,8 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pyoxigraph as ox
+
+from rdf_kgeval.pull import SAMPLE
 
 Fault = Callable[["Handler", bytes], bool]
 """Given the handler and the right body; answers itself and returns True, or returns False to go on."""
@@ -24,6 +27,7 @@ class FaultyServer(ThreadingHTTPServer):
         self.store = ox.Store()
         self.store.bulk_load(data, format=ox.RdfFormat.N_QUADS)
         self.fault = fault
+        self.software = "faulty"
         self.queries: list[str] = []
         self.headers_seen: list[dict[str, str]] = []
         self.seen: Counter[str] = Counter()
@@ -80,6 +84,9 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
+    def version_string(self) -> str:
+        return self.server.software
+
     def log_message(self, *args: object) -> None:
         pass
 
@@ -87,6 +94,9 @@ class Handler(BaseHTTPRequestHandler):
 @contextmanager
 def faulty(data: bytes, fault: Fault = lambda *_: False) -> Iterator[FaultyServer]:
     server = FaultyServer(data, fault)
+    # The server's threads must not collect garbage: pyoxigraph's results may only be dropped by their own thread.
+    collects = gc.isenabled()
+    gc.disable()
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
@@ -96,11 +106,13 @@ def faulty(data: bytes, fault: Fault = lambda *_: False) -> Iterator[FaultyServe
         server.shutdown()
         server.server_close()
         thread.join()
+        if collects:
+            gc.enable()
 
 
 def is_page(query: str) -> bool:
-    """Tell the queries that fetch triples from those that count."""
-    return "LIMIT" in query and "COUNT" not in query
+    """Tell the queries that fetch triples from those that count or sample."""
+    return "LIMIT" in query and "COUNT" not in query and f"LIMIT {SAMPLE} " not in query
 
 
 def first(n: int, fault: Fault) -> Fault:
@@ -177,6 +189,54 @@ def at_most(rows: int, *, said: bool) -> Fault:
         if len(json.loads(body)["results"]["bindings"]) <= rows:
             return False
         handler.reply(cut, **({"X_SPARQL_MaxRows": str(rows)} if said else {}))
+        return True
+
+    return fault
+
+
+def _drip(handler: Handler) -> bool:
+    while not handler.server.hang.wait(0.02):
+        try:
+            handler.wfile.write(b"a")
+            handler.wfile.flush()
+        except OSError:
+            break
+    return True
+
+
+def dripping_headers(handler: Handler, body: bytes) -> bool:
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\nX-A: ")
+    return _drip(handler)
+
+
+def dripping_error(handler: Handler, body: bytes) -> bool:
+    handler.send_response(503)
+    handler.end_headers()
+    return _drip(handler)
+
+
+def dripping_redirect(handler: Handler, body: bytes) -> bool:
+    handler.send_response(302)
+    handler.send_header("Location", "/moved")
+    handler.end_headers()
+    return _drip(handler)
+
+
+def with_headers(**headers: str) -> Fault:
+    """The right answer, with more headers."""
+
+    def fault(handler: Handler, body: bytes) -> bool:
+        handler.reply(body, **headers)
+        return True
+
+    return fault
+
+
+def edited(edit: Callable[[str], str]) -> Fault:
+    """The right answer, but for its text."""
+
+    def fault(handler: Handler, body: bytes) -> bool:
+        handler.reply(edit(body.decode()).encode())
         return True
 
     return fault

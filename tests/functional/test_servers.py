@@ -85,11 +85,15 @@ def test_virtuoso_without_a_graph_says_what_that_means(virtuoso: Server, tmp_pat
 def test_scopes_on_real_servers(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     server: Server = request.getfixturevalue(name)
     types = f"<{EX}s1> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <{EX}Thing> .\n"
-    server.load((PLAIN + types).encode(), GRAPH)
+    label = f'<{EX}big> <http://www.w3.org/2000/01/rdf-schema#label> "is big" .\n'
+    server.load((PLAIN + types + label).encode(), GRAPH)
     (tmp_path / "scope.rq").write_text(f"CONSTRUCT {{ ?s <{EX}big> ?o }} WHERE {{ ?s <{EX}big> ?o }}")
     expected = canonical("\n".join(line for line in PLAIN.splitlines() if "/big>" in line))
-    for scope in ({"predicates": [EX + "big"]}, {"scope": tmp_path / "scope.rq"}):
+    (tmp_path / "select.rq").write_text(f"SELECT ?s ?p ?o {{ ?s ?p ?o FILTER(?p = <{EX}big>) }}")
+    queries = [{"scope": tmp_path / name} for name in ("scope.rq", "select.rq")]
+    for scope in ({"predicates": [EX + "big"]}, *queries):
         beliefs = kgeval.pull_beliefs(server.query, graph=GRAPH, **scope)
         assert canonical("\n".join(beliefs.line(row) for row in beliefs.rows)) == expected
-        assert len(beliefs) == beliefs.n_beliefs + 1
+        assert len(beliefs) == beliefs.n_beliefs + 2
+        assert label.strip() in text(beliefs)
         assert beliefs.by_class() == {EX + "Thing": 1}
