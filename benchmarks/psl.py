@@ -84,7 +84,9 @@ def _config(ground: Ground, folder: Path, options: Mapping[str, object]) -> dict
             if not chosen.any():
                 continue
             name = f"G{kind}x{level}"
-            np.savetxt(folder / f"{name}.txt", np.unique(ground.atoms[chosen][:, columns], axis=0), "%d", "\t")
+            np.savetxt(
+                folder / f"{name}.txt", np.unique(ground.atoms[chosen][:, columns], axis=0), "%d", "\t"
+            )
             predicates[name] = _predicate(len(columns), [f"{name}.txt"], [])
             rules.append(f"{weight:g}: {name}({arguments}) & {body} ^2")
     fixed = {"runtime.learn": False, "runtime.inference": True, "runtime.inference.output.results": False,
@@ -96,4 +98,9 @@ def _config(ground: Ground, folder: Path, options: Mapping[str, object]) -> dict
 
 
 def _predicate(arity: int, observations: list[str], targets: list[str]) -> dict[str, object]:
-    return {"arity": arity, "types": ["UniqueIntID"] * arity, "observations": observations, "targets": targets}
+    return {
+        "arity": arity,
+        "types": ["UniqueIntID"] * arity,
+        "observations": observations,
+        "targets": targets,
+    }

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rdf_kgeval.errors import InputError
+from rdf_kgeval.inference.journal import Graph, Journal, State, forget, journal, refresh, undo
 from rdf_kgeval.inference.kernel import Flags, Floats, Indices, Ints, kernel
 from rdf_kgeval.inference.layout import lay_out, transpose
 from rdf_kgeval.inference.solver import DEFAULT_OPTIONS, Model, Solution, SolverOptions, pose, solve
-from rdf_kgeval.inference.worklist import Graph, Journal, Local, State, fix, forget, journal, local, refresh, undo
+from rdf_kgeval.inference.worklist import Local, fix, local
 
 HEADROOM = 0.1
 """The start is solved to this share of the tolerance, so that no atom is woken by what was left over."""
@@ -36,8 +37,8 @@ class WhatIfs:
     indptr: Ints
     """The touched variables of candidate c are `touched[indptr[c]:indptr[c + 1]]`."""
     touched: Ints
-    """Variables on which a candidate's gains over `Incremental.count` depend: until one of them is among those
-    that a `commit` changed, the gains stay what they are."""
+    """Variables on which a candidate's gains over `Incremental.count` depend: they stay as they are until one
+    of these is among those that a `commit` changed."""
 
 
 class Incremental:
@@ -148,7 +149,7 @@ class Incremental:
         changed |= self._state.gradient[touched] != log.gradient[: len(touched)]
         forget(log)
         self._before = self._count
-        return self._order[touched[changed]]
+        return np.asarray(self._order[touched[changed]])
 
     def rollback(self) -> None:
         """Return, to the bit, to the last `commit`."""
@@ -181,10 +182,12 @@ class Incremental:
         def run(part: Ints, alone: bool) -> tuple[Ints, Ints, Indices]:
             state, log, work = self._state, self._journal, self._local
             if not alone:
-                state = State(*(array.copy() for array in state))
+                state = State(state.x.copy(), state.value.copy(), state.gradient.copy(), state.fixed.copy())
                 log, work = journal(self._graph), local(self._graph)
             steps = self._options.max_iterations
-            return _what_ifs(self._graph, state, log, work, steps, part, self._counted, self._tau, self._count)
+            return _what_ifs(
+                self._graph, state, log, work, steps, part, self._counted, self._tau, self._count
+            )
 
         with ThreadPoolExecutor(len(parts)) as pool:
             results = list(pool.map(run, parts, [True] + [False] * (len(parts) - 1)))
