@@ -49,14 +49,16 @@ def run_psl(ground: Ground, folder: Path, options: Mapping[str, object], heap: s
     assert process.stdout is not None
     lines: list[str] = []
     marks: dict[str, tuple[float, float]] = {}
-    for line in process.stdout:
-        lines.append(line)
-        for mark in ("Beginning inference", "Final Objective"):
-            if mark in line:
-                marks[mark] = (_cpu_seconds(process.pid), time.perf_counter())
+    with process.stdout:
+        for line in process.stdout:
+            lines.append(line)
+            for mark in ("Beginning inference", "Final Objective"):
+                if mark in line:
+                    marks[mark] = (_cpu_seconds(process.pid), time.perf_counter())
     _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
     log = "".join(lines)
-    if status != 0:
+    if process.returncode != 0:
         raise RuntimeError(f"PSL failed:\n{log[-3000:]}")
     (cpu, wall), (cpu_end, wall_end) = marks["Beginning inference"], marks["Final Objective"]
     truth = ground.observed.copy()

@@ -1,3 +1,5 @@
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hinges import model_of, models, projected_gradient
@@ -5,7 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rdf_kgeval.errors import InputError
+from rdf_kgeval.inference import incremental
 from rdf_kgeval.inference.incremental import Incremental
+from rdf_kgeval.inference.journal import State
 from rdf_kgeval.inference.solver import Model, SolverOptions, solve
 
 TAU = 0.8
@@ -172,6 +176,23 @@ def test_batch_equals_single_what_ifs_and_changes_nothing(threads: int) -> None:
             search.rollback()
         assert set(batch.touched[batch.indptr[c] : batch.indptr[c + 1]]) == touched
     assert bits(search) == before
+
+
+def test_each_thread_starts_from_the_state_before_any_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = random_model(9)
+    search = Incremental(model, solve(model), SolverOptions(threads=2))
+    before = search._state.x.copy()
+    starts = []
+
+    def spoil(graph: object, state: State, *others: object) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        starts.append(state.x.copy())
+        state.x[:] = -1.0
+        return np.zeros((1, 2), np.int64), np.zeros(1, np.int64), np.empty(0, np.int32)
+
+    monkeypatch.setattr(incremental, "_what_ifs", spoil)
+    monkeypatch.setattr(incremental, "ThreadPoolExecutor", lambda _: ThreadPoolExecutor(1))
+    search.what_ifs(np.array([1, 2]))
+    assert [(start == before).all() for start in starts] == [True, True]
 
 
 def test_no_candidates_and_no_rules() -> None:

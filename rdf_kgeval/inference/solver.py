@@ -17,6 +17,8 @@ WIDTH, NARROWEST = 0.3, 1e-7
 """Linear hinges are smoothed over a width of values that halves when the multipliers settle too slowly."""
 SLOW = 0.7
 MAX_ROUNDS = 400
+SHARPER = 0.01
+"""Linear hinges are solved to this share of the tolerance: their objective is off by as much as x is."""
 STIFFNESS = 10.0
 """A multiplier rarely exceeds the largest strength by more, whatever its row's weight."""
 WORTH_NOISE = 1e5
@@ -138,7 +140,7 @@ def solve(model: Model, options: SolverOptions = DEFAULT_OPTIONS, start: Floats 
     x = problem.prior.copy() if start is None else np.clip(start, 0.0, 1.0)[layout.order]
     dual = np.zeros(len(layout.offset))
     work = scratch(n, len(layout.offset), len(layout.indices))
-    accuracy = float(2.0 * options.tolerance * problem.strength.min(initial=1.0))
+    accuracy = 2.0 * SHARPER * options.tolerance * float(problem.strength.min(initial=1.0))
 
     def run(first: int, last: int) -> int:
         return _solve_components(
@@ -161,7 +163,7 @@ def pose(model: Model, layout: Layout, options: SolverOptions) -> Problem:
     else:
         slope = np.minimum(layout.weight, STIFFNESS * strength.max(initial=0.0))
         cap = layout.weight
-    accuracy = 2.0 * options.tolerance * strength
+    accuracy = 2.0 * options.tolerance * strength * (1.0 if options.p == 2 else SHARPER)
     if slope.max(initial=0.0) > WORTH_NOISE * strength.min(initial=1.0):
         accuracy += _noise(layout, slope)
     return Problem(
