@@ -49,14 +49,16 @@ def run_psl(ground: Ground, folder: Path, options: Mapping[str, object], heap: s
     assert process.stdout is not None
     lines: list[str] = []
     marks: dict[str, tuple[float, float]] = {}
-    for line in process.stdout:
-        lines.append(line)
-        for mark in ("Beginning inference", "Final Objective"):
-            if mark in line:
-                marks[mark] = (_cpu_seconds(process.pid), time.perf_counter())
+    with process.stdout:
+        for line in process.stdout:
+            lines.append(line)
+            for mark in ("Beginning inference", "Final Objective"):
+                if mark in line:
+                    marks[mark] = (_cpu_seconds(process.pid), time.perf_counter())
     _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
     log = "".join(lines)
-    if status != 0:
+    if process.returncode != 0:
         raise RuntimeError(f"PSL failed:\n{log[-3000:]}")
     (cpu, wall), (cpu_end, wall_end) = marks["Beginning inference"], marks["Final Objective"]
     truth = ground.observed.copy()
@@ -84,7 +86,9 @@ def _config(ground: Ground, folder: Path, options: Mapping[str, object]) -> dict
             if not chosen.any():
                 continue
             name = f"G{kind}x{level}"
-            np.savetxt(folder / f"{name}.txt", np.unique(ground.atoms[chosen][:, columns], axis=0), "%d", "\t")
+            np.savetxt(
+                folder / f"{name}.txt", np.unique(ground.atoms[chosen][:, columns], axis=0), "%d", "\t"
+            )
             predicates[name] = _predicate(len(columns), [f"{name}.txt"], [])
             rules.append(f"{weight:g}: {name}({arguments}) & {body} ^2")
     fixed = {"runtime.learn": False, "runtime.inference": True, "runtime.inference.output.results": False,
@@ -96,4 +100,9 @@ def _config(ground: Ground, folder: Path, options: Mapping[str, object]) -> dict
 
 
 def _predicate(arity: int, observations: list[str], targets: list[str]) -> dict[str, object]:
-    return {"arity": arity, "types": ["UniqueIntID"] * arity, "observations": observations, "targets": targets}
+    return {
+        "arity": arity,
+        "types": ["UniqueIntID"] * arity,
+        "observations": observations,
+        "targets": targets,
+    }

@@ -39,13 +39,6 @@ def parse_term(term: str) -> ox.NamedNode | ox.BlankNode | ox.Literal | ox.Tripl
     return parsed
 
 
-def oxigraph_text(term: ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple) -> str:
-    """The N-Triples text of a pyoxigraph term; a triple's own text lacks the marks of a triple term."""
-    if not isinstance(term, ox.Triple):
-        return str(term)
-    return f"<<( {term.subject} {term.predicate} {oxigraph_text(term.object)} )>>"
-
-
 def to_rdflib(term: object) -> "rdflib.term.Identifier":
     """The rdflib term of a pyoxigraph term, spelled as it was."""
     import rdflib

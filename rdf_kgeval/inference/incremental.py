@@ -6,10 +6,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rdf_kgeval.errors import InputError
+from rdf_kgeval.inference.journal import Graph, Journal, State, forget, journal, refresh, undo
 from rdf_kgeval.inference.kernel import Flags, Floats, Indices, Ints, kernel
 from rdf_kgeval.inference.layout import lay_out, transpose
+from rdf_kgeval.inference.members import Local, local
 from rdf_kgeval.inference.solver import DEFAULT_OPTIONS, Model, Solution, SolverOptions, pose, solve
-from rdf_kgeval.inference.worklist import Graph, Journal, Local, State, fix, forget, journal, local, refresh, undo
+from rdf_kgeval.inference.worklist import fix
 
 HEADROOM = 0.1
 """The start is solved to this share of the tolerance, so that no atom is woken by what was left over."""
@@ -36,8 +38,8 @@ class WhatIfs:
     indptr: Ints
     """The touched variables of candidate c are `touched[indptr[c]:indptr[c + 1]]`."""
     touched: Ints
-    """Variables on which a candidate's gains over `Incremental.count` depend: until one of them is among those
-    that a `commit` changed, the gains stay what they are."""
+    """Variables on which a candidate's gains over `Incremental.count` depend: they stay as they are until one
+    of these is among those that a `commit` changed."""
 
 
 class Incremental:
@@ -148,7 +150,7 @@ class Incremental:
         changed |= self._state.gradient[touched] != log.gradient[: len(touched)]
         forget(log)
         self._before = self._count
-        return self._order[touched[changed]]
+        return np.asarray(self._order[touched[changed]])
 
     def rollback(self) -> None:
         """Return, to the bit, to the last `commit`."""
@@ -178,16 +180,16 @@ class Incremental:
         places = np.array([self._position(int(c)) for c in candidates], np.int64)
         parts = np.array_split(places, min(self._options.threads, max(1, len(places))))
 
-        def run(part: Ints, alone: bool) -> tuple[Ints, Ints, Indices]:
-            state, log, work = self._state, self._journal, self._local
-            if not alone:
-                state = State(*(array.copy() for array in state))
-                log, work = journal(self._graph), local(self._graph)
+        # Every copy is taken before any thread starts: the first one works in the state itself.
+        spaces = [(self._state, self._journal, self._local)]
+        spaces += [(_copied(self._state), journal(self._graph), local(self._graph)) for _ in parts[1:]]
+
+        def run(part: Ints, space: tuple[State, Journal, Local]) -> tuple[Ints, Ints, Indices]:
             steps = self._options.max_iterations
-            return _what_ifs(self._graph, state, log, work, steps, part, self._counted, self._tau, self._count)
+            return _what_ifs(self._graph, *space, steps, part, self._counted, self._tau, self._count)
 
         with ThreadPoolExecutor(len(parts)) as pool:
-            results = list(pool.map(run, parts, [True] + [False] * (len(parts) - 1)))
+            results = list(pool.map(run, parts, spaces))
         counts = np.concatenate([result[0] for result in results])
         sizes = np.concatenate([result[1] for result in results])
         touched = np.concatenate([result[2] for result in results])
@@ -205,6 +207,10 @@ class Incremental:
 
 def _inferred(x: Floats, tau: float) -> Flags:
     return (x >= tau) | (x <= 1.0 - tau)
+
+
+def _copied(state: State) -> State:
+    return State(state.x.copy(), state.value.copy(), state.gradient.copy(), state.fixed.copy())
 
 
 def _fresh_state(graph: Graph, x: Floats) -> State:
@@ -225,7 +231,7 @@ def _gained(state: State, log: Journal, counted: Flags, tau: float) -> int:
         i = log.touched[at]
         if counted[i]:
             new, old = state.x[i], log.x[at]
-            gained += (new >= tau or new <= 1.0 - tau) - (old >= tau or old <= 1.0 - tau)
+            gained += int(new >= tau or new <= 1.0 - tau) - int(old >= tau or old <= 1.0 - tau)
     return gained
 
 

@@ -14,7 +14,7 @@ FORCING = 0.01
 """A linear system is solved to this share of the gradient."""
 LINE_STEPS = 40
 ROUNDS, SWEEPS = 10, 5
-"""A cold start takes up to so many rounds of dual ascent, each over all rows and then over its active rows."""
+"""A cold start takes so many rounds of dual ascent, each over all rows and then over its active rows."""
 SETTLED = 1e-4
 """Dual ascent ends early when no multiplier moves more."""
 
@@ -53,15 +53,18 @@ class Scratch(NamedTuple):
 
 def scratch(n: int, rows: int, entries: int) -> Scratch:
     """Working space for a problem of this size."""
-    vectors = [np.empty(n) for _ in range(5)]
     return Scratch(
-        *vectors,
-        np.empty(rows),
-        np.empty(rows),
-        np.empty(rows, np.int64),
-        np.empty(rows, np.int32),
-        np.empty(entries, np.int32),
-        np.empty(entries),
+        gradient=np.empty(n),
+        inverse=np.empty(n),
+        direction=np.empty(n),
+        search=np.empty(n),
+        product=np.empty(n),
+        value=np.empty(rows),
+        change=np.empty(rows),
+        ends=np.empty(rows, np.int64),
+        listed=np.empty(rows, np.int32),
+        indices=np.empty(entries, np.int32),
+        values=np.empty(entries),
     )
 
 
@@ -119,7 +122,7 @@ def ascend(span: Span, problem: Problem, work: Scratch, x: Floats, dual: Floats)
     a' a / (2 strength).
     """
     indptr, indices, coef = problem.indptr, problem.indices, problem.coef
-    half, gain, damping, listed = work.product, work.value, work.change, work.listed
+    half, gain, damping = work.product, work.value, work.change
     for i in range(span.lo, span.hi):
         half[i] = 0.5 / problem.strength[i]
     for j in range(span.row_lo, span.row_hi):
@@ -130,48 +133,69 @@ def ascend(span: Span, problem: Problem, work: Scratch, x: Floats, dual: Floats)
         gain[j] = 1.0 / total if total > 0.0 else 0.0
         damping[j] = soft * gain[j]
     for _ in range(ROUNDS):
-        n_active = 0
-        most = 0.0
-        to = indptr[span.row_lo]
-        for j in range(span.row_lo, span.row_hi):
-            total = problem.offset[j]
-            for k in range(indptr[j], indptr[j + 1]):
-                total += coef[k] * x[indices[k]]
-            old = dual[j]
-            if old == 0.0 and total <= 0.0:
-                continue
-            new = min(problem.cap[j], max(0.0, old + total * gain[j] - damping[j] * old))
-            dual[j] = new
-            for k in range(indptr[j], indptr[j + 1]):
-                x[indices[k]] -= coef[k] * (new - old) * half[indices[k]]
-                work.indices[to] = indices[k]
-                work.values[to] = coef[k]
-                to += 1
-            most = max(most, abs(new - old))
-            listed[span.row_lo + n_active] = j
-            work.ends[span.row_lo + n_active] = to
-            n_active += 1
+        n_active, most = _ascend_all(span, problem, work, x, dual)
         if most <= SETTLED:
             break
         for _ in range(SWEEPS):
-            at = indptr[span.row_lo]
-            for row in range(span.row_lo, span.row_lo + n_active):
-                j = listed[row]
-                end = work.ends[row]
-                total = problem.offset[j]
-                for k in range(at, end):
-                    total += work.values[k] * x[work.indices[k]]
-                old = dual[j]
-                new = min(problem.cap[j], max(0.0, old + total * gain[j] - damping[j] * old))
-                dual[j] = new
-                for k in range(at, end):
-                    x[work.indices[k]] -= work.values[k] * (new - old) * half[work.indices[k]]
-                at = end
+            _ascend_active(span, problem, work, n_active, x, dual)
+
+
+@kernel
+def _ascend_all(span: Span, problem: Problem, work: Scratch, x: Floats, dual: Floats) -> tuple[int, float]:
+    """One sweep over all rows; lists those that push, and says how far the farthest multiplier moved."""
+    indptr, indices, coef = problem.indptr, problem.indices, problem.coef
+    offset, cap = problem.offset, problem.cap
+    half, gain, damping = work.product, work.value, work.change
+    n_active = 0
+    most = 0.0
+    to = indptr[span.row_lo]
+    for j in range(span.row_lo, span.row_hi):
+        total = offset[j]
+        for k in range(indptr[j], indptr[j + 1]):
+            total += coef[k] * x[indices[k]]
+        old = dual[j]
+        if old == 0.0 and total <= 0.0:
+            continue
+        new = min(cap[j], max(0.0, old + total * gain[j] - damping[j] * old))
+        dual[j] = new
+        for k in range(indptr[j], indptr[j + 1]):
+            x[indices[k]] -= coef[k] * (new - old) * half[indices[k]]
+            work.indices[to] = indices[k]
+            work.values[to] = coef[k]
+            to += 1
+        most = max(most, abs(new - old))
+        work.listed[span.row_lo + n_active] = j
+        work.ends[span.row_lo + n_active] = to
+        n_active += 1
+    return n_active, most
+
+
+@kernel
+def _ascend_active(
+    span: Span, problem: Problem, work: Scratch, n_active: int, x: Floats, dual: Floats
+) -> None:
+    """One sweep over the rows that the last full sweep listed."""
+    half, gain, damping = work.product, work.value, work.change
+    indices, values, listed, ends = work.indices, work.values, work.listed, work.ends
+    offset, cap = problem.offset, problem.cap
+    begin = problem.indptr[span.row_lo]
+    for row in range(span.row_lo, span.row_lo + n_active):
+        j = listed[row]
+        end = ends[row]
+        total = offset[j]
+        for k in range(begin, end):
+            total += values[k] * x[indices[k]]
+        old = dual[j]
+        new = min(cap[j], max(0.0, old + total * gain[j] - damping[j] * old))
+        dual[j] = new
+        for k in range(begin, end):
+            x[indices[k]] -= values[k] * (new - old) * half[indices[k]]
+        begin = end
 
 
 @kernel
 def _linearise(span: Span, problem: Problem, work: Scratch, x: Floats) -> int:
-    """Gradient, diagonal, row values before clipping, and the rows that bend, times the root of their slope."""
+    """Gradient, diagonal, values before clipping, and the rows that bend, times the root of their slope."""
     indptr, indices, coef = problem.indptr, problem.indices, problem.coef
     gradient, diagonal = work.gradient, work.inverse
     for i in range(span.lo, span.hi):
@@ -306,8 +330,7 @@ def _majorise(span: Span, problem: Problem, work: Scratch) -> None:
 def _line_search(span: Span, problem: Problem, work: Scratch, x: Floats) -> float:
     """The exact minimiser in [0, 1] along the direction, by Newton on the piecewise linear derivative."""
     indptr, indices, coef = problem.indptr, problem.indices, problem.coef
-    slope, cap = problem.slope, problem.cap
-    value, change, direction = work.value, work.change, work.direction
+    cap, value, change, direction = problem.cap, work.value, work.change, work.direction
     linear = 0.0
     square = 0.0
     for i in range(span.lo, span.hi):
@@ -325,15 +348,8 @@ def _line_search(span: Span, problem: Problem, work: Scratch, x: Floats) -> floa
         return 0.0
     below, above, t = 0.0, 1.0, 1.0
     for _ in range(LINE_STEPS):
-        first = linear + t * square
-        second = square
-        for j in range(span.row_lo, span.row_hi):
-            bend = slope[j] * change[j]
-            now = value[j] + t * bend
-            if now > 0.0:
-                first += min(now, cap[j]) * change[j]
-                if now < cap[j]:
-                    second += bend * change[j]
+        first, second = _bend(span, problem, work, t)
+        first += linear + t * square
         if first > 0.0:
             above = t
         elif t == 1.0:
@@ -342,7 +358,22 @@ def _line_search(span: Span, problem: Problem, work: Scratch, x: Floats) -> floa
             below = t
         if abs(first) <= -1e-9 * steepness:
             break
-        t -= first / second
+        t -= first / (second + square)
         if not below < t < above:
             t = 0.5 * (below + above)
     return t
+
+
+@kernel
+def _bend(span: Span, problem: Problem, work: Scratch, t: float) -> tuple[float, float]:
+    """First and second derivative of all rows after a step t."""
+    slope, cap, value, change = problem.slope, problem.cap, work.value, work.change
+    first, second = 0.0, 0.0
+    for j in range(span.row_lo, span.row_hi):
+        bend = slope[j] * change[j]
+        now = value[j] + t * bend
+        if now > 0.0:
+            first += min(now, cap[j]) * change[j]
+            if now < cap[j]:
+                second += bend * change[j]
+    return first, second

@@ -13,9 +13,12 @@ from rdf_kgeval.inference.newton import Problem, Scratch, Span, ascend, newton, 
 
 NOISE = 16 * np.finfo(np.float64).eps
 """Share of a row's terms that rounding may leave in its value."""
-WIDTHS = (0.1, 0.02, 0.004, 0.001)
-"""Linear hinges are smoothed over these widths in turn, then over the last one until the multipliers settle."""
-MAX_ROUNDS = 100
+WIDTH, NARROWEST = 0.3, 1e-7
+"""Linear hinges are smoothed over a width of values that halves when the multipliers settle too slowly."""
+SLOW = 0.7
+MAX_ROUNDS = 400
+SHARPER = 0.01
+"""Linear hinges are solved to this share of the tolerance: their objective is off by as much as x is."""
 STIFFNESS = 10.0
 """A multiplier rarely exceeds the largest strength by more, whatever its row's weight."""
 WORTH_NOISE = 1e5
@@ -94,7 +97,7 @@ class SolverOptions:
     tolerance: float = 1e-6
     """Largest |projected gradient_i| / (2 strength_i), an error in x, at which a solution is accepted."""
     max_iterations: int = 200
-    """Newton steps per component, after which the best point so far is returned with its residual."""
+    """Newton steps per component (with p = 1: per round), after which it stays as it is, residual and all."""
     threads: int = 1
     """Components are shared out to so many threads; one giant component uses one."""
 
@@ -137,7 +140,7 @@ def solve(model: Model, options: SolverOptions = DEFAULT_OPTIONS, start: Floats 
     x = problem.prior.copy() if start is None else np.clip(start, 0.0, 1.0)[layout.order]
     dual = np.zeros(len(layout.offset))
     work = scratch(n, len(layout.offset), len(layout.indices))
-    accuracy = float(2.0 * options.tolerance * problem.strength.min(initial=1.0))
+    accuracy = 2.0 * SHARPER * options.tolerance * float(problem.strength.min(initial=1.0))
 
     def run(first: int, last: int) -> int:
         return _solve_components(
@@ -160,7 +163,7 @@ def pose(model: Model, layout: Layout, options: SolverOptions) -> Problem:
     else:
         slope = np.minimum(layout.weight, STIFFNESS * strength.max(initial=0.0))
         cap = layout.weight
-    accuracy = 2.0 * options.tolerance * strength
+    accuracy = 2.0 * options.tolerance * strength * (1.0 if options.p == 2 else SHARPER)
     if slope.max(initial=0.0) > WORTH_NOISE * strength.min(initial=1.0):
         accuracy += _noise(layout, slope)
     return Problem(
@@ -228,14 +231,13 @@ def _solve_linear(
 ) -> int:
     """Augmented Lagrangian: Newton on the smoothed hinges, then a step of their multipliers."""
     iterations = 0
-    width = 1.0
-    for turn in range(MAX_ROUNDS):
-        target = WIDTHS[min(turn, len(WIDTHS) - 1)]
+    width, target, before = 1.0, WIDTH, np.inf
+    for _ in range(MAX_ROUNDS):
         for j in range(span.row_lo, span.row_hi):
             problem.shift[j] = dual[j]
             problem.slope[j] *= width / target
         width = target
-        iterations += newton(span, problem, work, max_iterations - iterations, x)
+        iterations += newton(span, problem, work, max_iterations, x)
         worst = 0.0
         for j in range(span.row_lo, span.row_hi):
             value = problem.offset[j]
@@ -243,8 +245,11 @@ def _solve_linear(
                 value += problem.coef[k] * x[problem.indices[k]]
             dual[j] = min(problem.cap[j], max(0.0, dual[j] + problem.slope[j] * value))
             worst = max(worst, abs(min(problem.cap[j], max(0.0, dual[j] + value)) - dual[j]))
-        if worst <= accuracy or iterations >= max_iterations:
+        if worst <= accuracy:
             break
+        if worst > SLOW * before:
+            target = max(NARROWEST, 0.5 * width)
+        before = worst
     return iterations
 
 

@@ -1,108 +1,18 @@
-"""Re-solve squared hinges after one variable is fixed: Newton over a set that grows where gradients ask for it."""
-
-from typing import NamedTuple
+"""Re-solve squared hinges after one variable is fixed: Newton over a set that grows where gradients ask."""
 
 import numpy as np
 
-from rdf_kgeval.inference.kernel import Flags, Floats, Indices, Ints, kernel
+from rdf_kgeval.inference.journal import Graph, Journal, State
+from rdf_kgeval.inference.kernel import kernel
+from rdf_kgeval.inference.members import Local, join_all, open_rows, relax
 
-FORCING = 0.1
+FORCING = 0.03
 """A linear system is solved to this share of the gradient."""
 INNER = 0.5
 """Members are solved to this share of the tolerance, so that the next re-solve does not wake them."""
 LINE_STEPS = 40
-WHOLE = 0.15
+WHOLE = 0.2
 """When the set passes this share of its component, the whole component joins."""
-
-
-class Graph(NamedTuple):
-    """The model in layout order, by rows and by columns; never changed."""
-
-    indptr: Ints
-    indices: Indices
-    coef: Floats
-    offset: Floats
-    slope: Floats
-    pointers: Ints
-    rows: Indices
-    values: Floats
-    prior: Floats
-    strength: Floats
-    gauge: Floats
-    first: Indices
-    """First variable of each variable's component."""
-    last: Indices
-
-
-class State(NamedTuple):
-    """Where the search stands: the point, its row values and gradient, and what is fixed."""
-
-    x: Floats
-    value: Floats
-    gradient: Floats
-    fixed: Flags
-
-
-class Journal(NamedTuple):
-    """What a transaction has read or written, with the old contents. `size` holds variables, rows, fixed."""
-
-    size: Ints
-    seen: Flags
-    touched: Indices
-    x: Floats
-    gradient: Floats
-    marked: Flags
-    rows: Indices
-    value: Floats
-    fixed: Indices
-
-
-class Local(NamedTuple):
-    """Working space of one re-solve."""
-
-    place: Indices
-    """Position of each variable in `members`, or -1."""
-    members: Indices
-    residual: Floats
-    inverse: Floats
-    direction: Floats
-    search: Floats
-    product: Floats
-    change: Floats
-    ends: Ints
-    indices: Indices
-    values: Floats
-
-
-def journal(graph: Graph) -> Journal:
-    """An empty journal."""
-    n, m = len(graph.prior), len(graph.slope)
-    return Journal(
-        np.zeros(3, np.int64),
-        np.zeros(n, np.bool_),
-        np.empty(n, np.int32),
-        np.empty(n),
-        np.empty(n),
-        np.zeros(m, np.bool_),
-        np.empty(m, np.int32),
-        np.empty(m),
-        np.empty(n, np.int32),
-    )
-
-
-def local(graph: Graph) -> Local:
-    """Working space with nobody in the set."""
-    n, m, entries = len(graph.prior), len(graph.slope), len(graph.indices)
-    vectors = [np.empty(n) for _ in range(5)]
-    return Local(
-        np.full(n, -1, np.int32),
-        np.empty(n, np.int32),
-        *vectors,
-        np.empty(m),
-        np.empty(m, np.int64),
-        np.empty(entries, np.int32),
-        np.empty(entries),
-    )
 
 
 @kernel
@@ -115,7 +25,7 @@ def fix(
     work.place[variable] = 0
     work.members[0] = variable
     work.direction[0] = value - state.x[variable]
-    _open(graph, state, log, work, 0, 1)
+    open_rows(graph, state, log, work, 0, 1)
     _change(graph, log, work)
     _move(graph, state, log, work, 1, 1.0)
     state.x[variable] = value
@@ -125,9 +35,9 @@ def fix(
     members = 0
     clipped = False
     for _ in range(max_iterations):
-        members = _grow(graph, state, log, work, members)
+        members = relax(graph, state, log, work, members)
         if WHOLE * (last - first) < members < last - first:
-            members = _join_all(graph, state, log, work, members, first, last)
+            members = join_all(graph, state, log, work, members, first, last)
         worst = _residual(graph, state, work, members)
         if worst <= 1.0:
             break
@@ -138,7 +48,6 @@ def fix(
             n_active = _activate(graph, state, log, work, members)
             _conjugate_gradients(graph, work, members, n_active, max(INNER, FORCING * worst))
         clipped = _project(graph, state, work, members)
-        _change(graph, log, work)
         step = _line_search(graph, state, log, work, members)
         if step == 0.0 and safe:
             break
@@ -146,115 +55,6 @@ def fix(
         _move(graph, state, log, work, members, step)
     for at in range(members):
         work.place[work.members[at]] = -1
-
-
-@kernel
-def undo(state: State, log: Journal) -> None:
-    """Restore, to the bit, what was there when the journal was empty."""
-    for at in range(log.size[0]):
-        i = log.touched[at]
-        state.x[i] = log.x[at]
-        state.gradient[i] = log.gradient[at]
-    for at in range(log.size[1]):
-        state.value[log.rows[at]] = log.value[at]
-    for at in range(log.size[2]):
-        state.fixed[log.fixed[at]] = False
-    forget(log)
-
-
-@kernel
-def refresh(graph: Graph, state: State, log: Journal) -> None:
-    """Compute the touched rows and gradients from x alone, so that rounding does not add up over re-solves."""
-    for at in range(log.size[1]):
-        j = log.rows[at]
-        total = graph.offset[j]
-        for k in range(graph.indptr[j], graph.indptr[j + 1]):
-            total += graph.coef[k] * state.x[graph.indices[k]]
-        state.value[j] = total
-    for at in range(log.size[0]):
-        i = log.touched[at]
-        total = 2.0 * graph.strength[i] * (state.x[i] - graph.prior[i])
-        for k in range(graph.pointers[i], graph.pointers[i + 1]):
-            j = graph.rows[k]
-            if state.value[j] > 0.0:
-                total += graph.slope[j] * state.value[j] * graph.values[k]
-        state.gradient[i] = total
-
-
-@kernel
-def forget(log: Journal) -> None:
-    """Empty the journal; what it holds can no longer be undone."""
-    for at in range(log.size[0]):
-        log.seen[log.touched[at]] = False
-    for at in range(log.size[1]):
-        log.marked[log.rows[at]] = False
-    log.size[:] = 0
-
-
-@kernel
-def _open(graph: Graph, state: State, log: Journal, work: Local, begin: int, end: int) -> None:
-    """Note the rows of new members and everyone in them: the result depends on all of these."""
-    pointers, rows, indptr, indices = graph.pointers, graph.rows, graph.indptr, graph.indices
-    seen, touched, marked, members = log.seen, log.touched, log.marked, work.members
-    n_touched, n_rows = log.size[0], log.size[1]
-    for at in range(begin, end):
-        i = members[at]
-        if not seen[i]:  # it may have no rows
-            seen[i] = True
-            touched[n_touched] = i
-            n_touched += 1
-        for entry in range(pointers[i], pointers[i + 1]):
-            j = rows[entry]
-            if marked[j]:
-                continue
-            marked[j] = True
-            log.rows[n_rows] = j
-            n_rows += 1
-            for k in range(indptr[j], indptr[j + 1]):
-                other = indices[k]
-                if not seen[other]:
-                    seen[other] = True
-                    touched[n_touched] = other
-                    n_touched += 1
-    for at in range(log.size[0], n_touched):
-        log.x[at] = state.x[touched[at]]
-        log.gradient[at] = state.gradient[touched[at]]
-    for at in range(log.size[1], n_rows):
-        log.value[at] = state.value[log.rows[at]]
-    log.size[0], log.size[1] = n_touched, n_rows
-
-
-@kernel
-def _grow(graph: Graph, state: State, log: Journal, work: Local, members: int) -> int:
-    """Let in who was touched and has too large a gradient."""
-    x, gradient, fixed, place, gauge = state.x, state.gradient, state.fixed, work.place, graph.gauge
-    touched, before = log.touched, members
-    for at in range(log.size[0]):
-        i = touched[at]
-        g = gradient[i]
-        if abs(g) * gauge[i] <= 1.0 or place[i] >= 0 or fixed[i]:
-            continue
-        if (x[i] <= 0.0 and g > 0.0) or (x[i] >= 1.0 and g < 0.0):
-            continue
-        place[i] = members
-        work.members[members] = i
-        members += 1
-    _open(graph, state, log, work, before, members)
-    return members
-
-
-@kernel
-def _join_all(
-    graph: Graph, state: State, log: Journal, work: Local, members: int, first: int, last: int
-) -> int:
-    before = members
-    for i in range(first, last):
-        if work.place[i] < 0 and not state.fixed[i]:
-            work.place[i] = members
-            work.members[members] = i
-            members += 1
-    _open(graph, state, log, work, before, members)
-    return members
 
 
 @kernel
@@ -322,7 +122,7 @@ def _activate(graph: Graph, state: State, log: Journal, work: Local, members: in
 
 @kernel
 def _conjugate_gradients(graph: Graph, work: Local, members: int, n_active: int, enough: float) -> None:
-    residual, inverse, direction, search, product = work[2:7]
+    residual, inverse, direction, search, product = work[4:9]
     rho = 0.0
     for at in range(members):
         search[at] = -residual[at] * inverse[at]
@@ -416,36 +216,33 @@ def _move(graph: Graph, state: State, log: Journal, work: Local, members: int, s
 def _line_search(graph: Graph, state: State, log: Journal, work: Local, members: int) -> float:
     """The exact minimiser in [0, 1] along the direction, 0 if it does not descend."""
     change, value, slope, rows = work.change, state.value, graph.slope, log.rows
-    linear, square = 0.0, 0.0
+    linear, square, steepness = 0.0, 0.0, 0.0
     for at in range(members):
         i = work.members[at]
         d = work.direction[at]
         linear += 2.0 * graph.strength[i] * (state.x[i] - graph.prior[i]) * d
         square += 2.0 * graph.strength[i] * d * d
-    below, above, t, steepness = 0.0, 1.0, 0.0, 0.0
-    for turn in range(LINE_STEPS):
+        steepness += state.gradient[i] * d
+    _change(graph, log, work)
+    if not steepness < 0.0:
+        return 0.0
+    below, above, t = 0.0, 1.0, 1.0
+    for _ in range(LINE_STEPS):
         first = linear + t * square
         second = square
         for at in range(log.size[1]):
-            j = rows[at]
-            now = value[j] + t * change[at]
+            now = value[rows[at]] + t * change[at]
             if now > 0.0:
-                bend = slope[j] * change[at]
+                bend = slope[rows[at]] * change[at]
                 first += bend * now
                 second += bend * change[at]
-        if turn == 0:
-            if not first < 0.0:
-                return 0.0
-            steepness = first
-            t = 1.0
-            continue
         if first > 0.0:
             above = t
         elif t == 1.0:
             break
         else:
             below = t
-        if abs(first) <= -1e-6 * steepness:
+        if first <= -1e-6 * steepness:
             break
         t -= first / second
         if not below < t < above:

@@ -1,0 +1,41 @@
+"""Real PSL as a witness; it needs Java and `pip install rdf-kgeval[benchmark]`."""
+
+import importlib
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hinges import objective
+
+from rdf_kgeval.inference.solver import solve
+
+EXACT = {
+    "admmreasoner.stepsize": 0.1,
+    "admmreasoner.epsilonabs": 1e-8,
+    "admmreasoner.epsilonrel": 1e-6,
+    "admmreasoner.maxiterations": 50_000,
+}
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("giant", [True, False])
+@pytest.mark.parametrize(("options", "agreement"), [({}, 0.1), (EXACT, 2e-3)])
+def test_psl_finds_no_lower_objective_and_the_same_point(
+    giant: bool,
+    options: dict[str, float],
+    agreement: float,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("pslpython", reason="pip install rdf-kgeval[benchmark]")
+    if shutil.which("java") is None:
+        pytest.skip("PSL needs Java")
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "benchmarks"))
+    generate, psl = importlib.import_module("generate"), importlib.import_module("psl")
+    ground = generate.generate(3000, giant=giant, largest=100)
+    model, atoms = generate.to_model(ground)
+    solution = solve(model)
+    theirs = psl.run_psl(ground, tmp_path, options, heap="1g").truth[atoms]
+    assert solution.objective <= objective(model, theirs)
+    assert np.abs(solution.x - theirs).max() <= agreement
