@@ -2,7 +2,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from hinges import model_of, models, projected_gradient
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,6 +10,7 @@ from rdf_kgeval.inference import incremental
 from rdf_kgeval.inference.incremental import Incremental
 from rdf_kgeval.inference.journal import State
 from rdf_kgeval.inference.solver import Model, SolverOptions, solve
+from tests.hinges import model_of, models, projected_gradient
 
 TAU = 0.8
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hinges import objective
 
 from rdf_kgeval.inference.solver import solve
+from tests.hinges import objective
 
 EXACT = {
     "admmreasoner.stepsize": 0.1,

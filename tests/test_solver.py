@@ -2,12 +2,12 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hinges import model_of, models, objective, projected_gradient, solve_by_clarabel, solve_by_lbfgs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.inference.solver import Model, Solution, SolverOptions, solve
+from tests.hinges import model_of, models, objective, projected_gradient, solve_by_clarabel, solve_by_lbfgs
 
 EPS = 0.05
 LINEAR = SolverOptions(p=1)
