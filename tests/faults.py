@@ -1,6 +1,5 @@
 """A SPARQL endpoint over a pyoxigraph store that misbehaves as told."""
 
-import gc
 import json
 import threading
 import time
@@ -94,9 +93,6 @@ class Handler(BaseHTTPRequestHandler):
 @contextmanager
 def faulty(data: bytes, fault: Fault = lambda *_: False) -> Iterator[FaultyServer]:
     server = FaultyServer(data, fault)
-    # The server's threads must not collect garbage: pyoxigraph's results may only be dropped by their own thread.
-    collects = gc.isenabled()
-    gc.disable()
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
@@ -106,8 +102,6 @@ def faulty(data: bytes, fault: Fault = lambda *_: False) -> Iterator[FaultyServe
         server.shutdown()
         server.server_close()
         thread.join()
-        if collects:
-            gc.enable()
 
 
 def is_page(query: str) -> bool:
