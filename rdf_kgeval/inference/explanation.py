@@ -1,5 +1,6 @@
 """Why a belief has its soft truth: the constraints that push it, back to the verdicts that push them."""
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ from rdf_kgeval.rule import Rule
 
 _LEAST_SHARE = 0.1
 _MOST_REASONS = 5
+_MOST_ATOMS = 100
 
 
 @dataclass(frozen=True)
@@ -43,38 +45,65 @@ class Explanation:
 
 
 def explain(inference: Inference, atom: int) -> Explanation:
-    """The chain behind an atom's soft truth, the strongest reasons first."""
-    return _explain(inference, atom, frozenset())
+    """The chain behind an atom's soft truth, the strongest reasons first.
+
+    Each atom is explained once, where it is nearest to the start, so that rings and crossing chains end.
+    """
+    found: dict[int, list[_Push]] = {}
+    queue = deque([atom])
+    while queue and len(found) < _MOST_ATOMS:
+        current = queue.popleft()
+        if current not in found and inference.verdicts.get(current) not in (0.0, 1.0):
+            found[current] = _pushes(inference, current)
+            queue.extend(other for push in found[current] for other in push.others)
+    return _tell(inference, atom, found)
 
 
-def _explain(inference: Inference, atom: int, above: frozenset[int]) -> Explanation:
-    x = float(inference.x[atom])
-    verdict = inference.verdicts.get(atom)
-    sure = verdict in (0.0, 1.0)
-    reasons = () if sure or atom in above else tuple(_reasons(inference, atom, x, above | {atom}))
-    return Explanation(atom, x, verdict, reasons)
+@dataclass(frozen=True)
+class _Push:
+    constraint: int
+    others: tuple[int, ...]
+    share: float
 
 
-def _reasons(inference: Inference, atom: int, x: float, above: frozenset[int]) -> Iterator[Reason]:
+def _tell(inference: Inference, atom: int, found: dict[int, list[_Push]]) -> Explanation:
+    """Level by level, taking out of `found` what has been told."""
+    pushes = found.pop(atom, [])
+    own = {other: found.pop(other) for push in pushes for other in push.others if other in found}
+    reasons = []
+    for push in pushes:
+        because = []
+        for other in push.others:
+            if other in own:
+                found[other] = own.pop(other)
+            because.append(_tell(inference, other, found))
+        reasons.append(Reason(tuple(inference.graph.rules_of(push.constraint)), tuple(because), push.share))
+    return Explanation(atom, float(inference.x[atom]), inference.verdicts.get(atom), tuple(reasons))
+
+
+def _pushes(inference: Inference, atom: int) -> list[_Push]:
     """The violated constraints whose pull on the atom is towards where it went from the prior."""
-    graph = inference.graph
+    graph, x = inference.graph, inference.x
     near = slice(graph.atom_start[atom], graph.atom_start[atom + 1])
-    weight = graph.weights(inference.theta)
     pushes = []
     for j, sign in zip(graph.constraint[near], graph.constraint_sign[near], strict=True):
-        entries = slice(graph.start[j], graph.start[j + 1])
-        hinge = graph.offset[j] + graph.sign[entries] @ inference.x[graph.atom[entries]]
-        push = -float(sign) * weight[j] * max(0.0, float(hinge))
-        if push * (x - UNKNOWN) > 0:
+        entries, rules = slice(*graph.start[j : j + 2]), slice(*graph.rule_start[j : j + 2])
+        weight = inference.theta[graph.rule[rules]] @ graph.count[rules]
+        hinge = graph.offset[j] + graph.sign[entries] @ x[graph.atom[entries]]
+        push = -float(sign) * float(weight) * max(0.0, float(hinge))
+        if push * (x[atom] - UNKNOWN) > 0:
             pushes.append((abs(push), int(j)))
     total = sum(push for push, _ in pushes)
     pushes.sort(key=lambda pair: (-pair[0], pair[1]))
-    for push, j in pushes[:_MOST_REASONS]:
-        if push < _LEAST_SHARE * total:
-            break
-        others = graph.atom[graph.start[j] : graph.start[j + 1]]
-        because = tuple(_explain(inference, int(other), above) for other in others[others != atom])
-        yield Reason(tuple(graph.rules_of(j)), because, push / total)
+    strongest = [(push, j) for push, j in pushes[:_MOST_REASONS] if push >= _LEAST_SHARE * total]
+    return [
+        _Push(
+            j,
+            tuple(int(a) for a in graph.atom[graph.start[j] : graph.start[j + 1]] if a != atom),
+            push / total,
+        )
+        for push, j in strongest
+    ]
 
 
 def describe(explanation: Explanation, sentence: Callable[[int], str]) -> list[str]:
