@@ -16,8 +16,6 @@ import urllib.request
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from SPARQLWrapper import GET, JSON, POST, SELECT, SPARQLWrapper
-
 from rdf_kgeval.credentials import Credentials as Credentials
 from rdf_kgeval.errors import EndpointError, IncompleteError, InputError
 from rdf_kgeval.results import Row, read_rows
@@ -129,6 +127,9 @@ class Endpoint:
     def _request(self, query: str) -> urllib.request.Request:
         url = urllib.parse.urlsplit(self.url)
         bare = url._replace(query="", fragment="").geturl()
+        # Imported here, because it loads all of rdflib, which reading a file does not need.
+        from SPARQLWrapper import GET, JSON, POST, SELECT, SPARQLWrapper
+
         wrapper = SPARQLWrapper(bare, agent="rdf-kgeval (https://w3id.org/rdf-kgeval)")
         # setQuery would guess the type, and take a prefix or a comment for an update.
         wrapper.queryString, wrapper.queryType = query, SELECT

@@ -6,9 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyoxigraph as ox
-import rdflib
-from rdflib.plugins.sparql.algebra import translateQuery
-from rdflib.plugins.sparql.parser import parseQuery
 
 from rdf_kgeval.beliefs import Triple
 from rdf_kgeval.errors import InputError
@@ -142,6 +139,10 @@ def _braces(text: str) -> tuple[int, int]:
 
 
 def _construct_parts(prologue: str, form: str, name: str) -> tuple[SubSelect, ...]:
+    import rdflib
+    from rdflib.plugins.sparql.algebra import translateQuery
+    from rdflib.plugins.sparql.parser import parseQuery
+
     start, end = _braces(form)
     if any(token[0].upper() == "WHERE" for token in _words(form[:start])):
         # CONSTRUCT WHERE { T } is short for CONSTRUCT { T } WHERE { T }.

@@ -116,14 +116,17 @@ def read_beliefs(
         scope: file of a SELECT ?s ?p ?o or CONSTRUCT query that names the triples to evaluate.
         format: extension or media type of the files, where their names do not tell.
     """
-    import rdflib
-
-    files = (
-        [] if isinstance(source, rdflib.Graph) else [source] if isinstance(source, (str, Path)) else source
-    )
+    graphs: list[rdflib.Graph] = []
+    files: list[Path] = []
+    if isinstance(source, (str, Path)):
+        files = [Path(source)]
+    elif hasattr(source, "triples"):
+        graphs = [cast("rdflib.Graph", source)]
+    else:
+        files = [Path(file) for file in source]
     sources = Sources(
-        files=[Path(f) for f in files],
-        graphs=[source] if isinstance(source, rdflib.Graph) else [],
+        files=files,
+        graphs=graphs,
         context=[Path(f) for f in context],
         context_unknown=[Path(f) for f in context_unknown],
         scope=Scope.of(predicates=predicates, graph=graph, scope=scope),
