@@ -106,6 +106,23 @@ def test_prior_outside_the_box_is_cut() -> None:
     assert solve(model_of([], [-3.0, 1.5])).x.tolist() == [0.0, 1.0]
 
 
+def test_a_stiff_rule_against_the_box_is_solved_in_few_steps_from_anywhere() -> None:
+    model = model_of([([(0, -4.0), (1, -1.0)], 2.0, 20.0)], [0.0, 0.5], [0.5, 0.05])
+    for start in np.random.default_rng(0).random((50, 2)):
+        solution = solve(model, start=start)
+        assert solution.x == pytest.approx([160 / 641, 1.0], abs=1e-6)
+        assert solution.iterations <= 10
+
+
+def test_only_the_right_one_of_two_that_leave_the_box_is_held_there() -> None:
+    rows = [([(0, 6.0), (1, -1.0)], 0.5, 20.0), ([(0, -2.0), (1, 0.5)], 0.0, 0.05)]
+    model = model_of(rows, [0.0, 0.0])
+    for start in np.random.default_rng(0).random((50, 2)):
+        solution = solve(model, start=start)
+        assert solution.x == pytest.approx([0.0, 20 / 40.125], abs=1e-6)
+        assert solution.iterations <= 10
+
+
 def test_contradiction_is_settled_in_the_middle() -> None:
     model = model_of([([(0, -1.0)], 1.0, 5.0), ([(0, 1.0)], 0.0, 5.0)], [0.5])
     assert solve(model).x[0] == pytest.approx(0.5)

@@ -19,6 +19,8 @@ def kernel(function: _F) -> _F:
     """Compile a function over arrays: kept on disk between runs, without the interpreter lock.
 
     Sums may be reordered, but infinities and zeros keep their meaning; the same input gives the same bits.
+    The kept code is keyed on the caller's file: after editing only a kernel that it calls in another one,
+    delete the `*.nbi` files.
     """
     compiled = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
     return cast(_F, compiled(function))

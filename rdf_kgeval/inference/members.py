@@ -25,6 +25,8 @@ class Local(NamedTuple):
     direction: Floats
     search: Floats
     product: Floats
+    held: Floats
+    """The inverse diagonal of members that are pinned to the box, 0 elsewhere."""
     change: Floats
     ends: Ints
     indices: Indices
@@ -44,6 +46,7 @@ def local(graph: Graph) -> Local:
         direction=np.empty(n),
         search=np.empty(n),
         product=np.empty(n),
+        held=np.empty(n),
         change=np.empty(m),
         ends=np.empty(m, np.int64),
         indices=np.empty(entries, np.int32),

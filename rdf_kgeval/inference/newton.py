@@ -13,10 +13,8 @@ from rdf_kgeval.inference.kernel import Floats, Indices, Ints, kernel
 FORCING = 0.01
 """A linear system is solved to this share of the gradient."""
 LINE_STEPS = 40
-ROUNDS, SWEEPS = 10, 5
-"""A cold start takes so many rounds of dual ascent, each over all rows and then over its active rows."""
-SETTLED = 1e-4
-"""Dual ascent ends early when no multiplier moves more."""
+PINNINGS = 20
+"""Variables that a step would take out of the box are pinned to it, and the others solved again."""
 
 
 class Problem(NamedTuple):
@@ -43,6 +41,8 @@ class Scratch(NamedTuple):
     direction: Floats
     search: Floats
     product: Floats
+    held: Floats
+    """The inverse diagonal of variables that are pinned to the box, 0 elsewhere."""
     value: Floats
     change: Floats
     ends: Ints
@@ -59,6 +59,7 @@ def scratch(n: int, rows: int, entries: int) -> Scratch:
         direction=np.empty(n),
         search=np.empty(n),
         product=np.empty(n),
+        held=np.empty(n),
         value=np.empty(rows),
         change=np.empty(rows),
         ends=np.empty(rows, np.int64),
@@ -98,7 +99,16 @@ def newton(span: Span, problem: Problem, work: Scratch, max_iterations: int, x: 
             _majorise(span, problem, work)
             _project(span, x, work.direction)
         else:
+            work.direction[lo:hi] = 0.0
+            work.held[lo:hi] = 0.0
             _conjugate_gradients(span, problem, work, n_active, max(0.3, FORCING * worst))
+            for _ in range(PINNINGS):
+                if not _pin(span, work, x):
+                    break
+                _multiply(span, problem, work, n_active)
+                for i in range(lo, hi):
+                    work.gradient[i] += work.product[i]
+                _conjugate_gradients(span, problem, work, n_active, max(0.3, FORCING * worst))
             clipped = _project(span, x, work.direction)
         step = _line_search(span, problem, work, x)
         moved = 0.0
@@ -111,86 +121,6 @@ def newton(span: Span, problem: Problem, work: Scratch, max_iterations: int, x: 
                 break
             clipped = True  # projection or rounding spoilt the Newton direction; a safe step decides
     return iteration
-
-
-@kernel
-def ascend(span: Span, problem: Problem, work: Scratch, x: Floats, dual: Floats) -> None:
-    """Coordinate ascent in the dual without the box: a cheap way to find out which rows will be active.
-
-    `dual` starts at 0 and `x` at the prior; both move together so that x = prior - A' dual / (2 strength).
-    A row's quadratic in its own multiplier has the curvature 1 / slope (none when it is capped) plus
-    a' a / (2 strength).
-    """
-    indptr, indices, coef = problem.indptr, problem.indices, problem.coef
-    half, gain, damping = work.product, work.value, work.change
-    for i in range(span.lo, span.hi):
-        half[i] = 0.5 / problem.strength[i]
-    for j in range(span.row_lo, span.row_hi):
-        soft = 1.0 / problem.slope[j] if problem.cap[j] == np.inf else 0.0
-        total = soft
-        for k in range(indptr[j], indptr[j + 1]):
-            total += coef[k] * coef[k] * half[indices[k]]
-        gain[j] = 1.0 / total if total > 0.0 else 0.0
-        damping[j] = soft * gain[j]
-    for _ in range(ROUNDS):
-        n_active, most = _ascend_all(span, problem, work, x, dual)
-        if most <= SETTLED:
-            break
-        for _ in range(SWEEPS):
-            _ascend_active(span, problem, work, n_active, x, dual)
-
-
-@kernel
-def _ascend_all(span: Span, problem: Problem, work: Scratch, x: Floats, dual: Floats) -> tuple[int, float]:
-    """One sweep over all rows; lists those that push, and says how far the farthest multiplier moved."""
-    indptr, indices, coef = problem.indptr, problem.indices, problem.coef
-    offset, cap = problem.offset, problem.cap
-    half, gain, damping = work.product, work.value, work.change
-    n_active = 0
-    most = 0.0
-    to = indptr[span.row_lo]
-    for j in range(span.row_lo, span.row_hi):
-        total = offset[j]
-        for k in range(indptr[j], indptr[j + 1]):
-            total += coef[k] * x[indices[k]]
-        old = dual[j]
-        if old == 0.0 and total <= 0.0:
-            continue
-        new = min(cap[j], max(0.0, old + total * gain[j] - damping[j] * old))
-        dual[j] = new
-        for k in range(indptr[j], indptr[j + 1]):
-            x[indices[k]] -= coef[k] * (new - old) * half[indices[k]]
-            work.indices[to] = indices[k]
-            work.values[to] = coef[k]
-            to += 1
-        most = max(most, abs(new - old))
-        work.listed[span.row_lo + n_active] = j
-        work.ends[span.row_lo + n_active] = to
-        n_active += 1
-    return n_active, most
-
-
-@kernel
-def _ascend_active(
-    span: Span, problem: Problem, work: Scratch, n_active: int, x: Floats, dual: Floats
-) -> None:
-    """One sweep over the rows that the last full sweep listed."""
-    half, gain, damping = work.product, work.value, work.change
-    indices, values, listed, ends = work.indices, work.values, work.listed, work.ends
-    offset, cap = problem.offset, problem.cap
-    begin = problem.indptr[span.row_lo]
-    for row in range(span.row_lo, span.row_lo + n_active):
-        j = listed[row]
-        end = ends[row]
-        total = offset[j]
-        for k in range(begin, end):
-            total += values[k] * x[indices[k]]
-        old = dual[j]
-        new = min(cap[j], max(0.0, old + total * gain[j] - damping[j] * old))
-        dual[j] = new
-        for k in range(begin, end):
-            x[indices[k]] -= values[k] * (new - old) * half[indices[k]]
-        begin = end
 
 
 @kernel
@@ -247,30 +177,17 @@ def _free(span: Span, problem: Problem, work: Scratch, x: Floats) -> float:
 def _conjugate_gradients(span: Span, problem: Problem, work: Scratch, n_active: int, enough: float) -> None:
     """Solve (normal matrix of the active rows + 2 strength) direction = -gradient where inverse > 0.
 
-    `gradient` becomes the residual of that system.
+    Continues from the direction given; `gradient` is the residual of that system throughout.
     """
     lo, hi = span.lo, span.hi
     gradient, inverse, direction, search, product = work[:5]
+    gauge = problem.gauge
     rho = 0.0
-    curvature = 0.0
     for i in range(lo, hi):
-        direction[i] = 0.0
-        p = -gradient[i] * inverse[i]
-        search[i] = p
-        product[i] = 2.0 * problem.strength[i] * p
-        curvature += p * product[i]
-        rho -= gradient[i] * p
+        search[i] = -gradient[i] * inverse[i]
+        rho -= gradient[i] * search[i]
     for _ in range(2 * (hi - lo) + 20):
-        at = problem.indptr[span.row_lo]
-        for j in range(span.row_lo, span.row_lo + n_active):
-            end = work.ends[j]
-            total = 0.0
-            for k in range(at, end):
-                total += work.values[k] * search[work.indices[k]]
-            for k in range(at, end):
-                product[work.indices[k]] += work.values[k] * total
-            curvature += total * total
-            at = end
+        curvature = _multiply(span, problem, work, n_active)
         if not curvature > 0.0:
             break
         alpha = rho / curvature
@@ -281,17 +198,59 @@ def _conjugate_gradients(span: Span, problem: Problem, work: Scratch, n_active: 
             g = gradient[i] + alpha * product[i]
             gradient[i] = g
             new_rho += g * g * inverse[i]
-            left = max(left, abs(g) * problem.gauge[i] if inverse[i] > 0.0 else 0.0)
+            left = max(left, abs(g) * gauge[i] if inverse[i] > 0.0 else 0.0)
         if left <= enough:
             break
         beta = new_rho / rho
         rho = new_rho
-        curvature = 0.0
         for i in range(lo, hi):
-            p = beta * search[i] - gradient[i] * inverse[i]
-            search[i] = p
-            product[i] = 2.0 * problem.strength[i] * p
-            curvature += p * product[i]
+            search[i] = beta * search[i] - gradient[i] * inverse[i]
+
+
+@kernel
+def _multiply(span: Span, problem: Problem, work: Scratch, n_active: int) -> float:
+    """Product of the system's matrix with `search`; returns the curvature along it."""
+    search, product, strength = work.search, work.product, problem.strength
+    ends, indices, values = work.ends, work.indices, work.values
+    curvature = 0.0
+    for i in range(span.lo, span.hi):
+        product[i] = 2.0 * strength[i] * search[i]
+        curvature += product[i] * search[i]
+    begin = problem.indptr[span.row_lo]
+    for row in range(span.row_lo, span.row_lo + n_active):
+        end = ends[row]
+        total = 0.0
+        for k in range(begin, end):
+            total += values[k] * search[indices[k]]
+        for k in range(begin, end):
+            product[indices[k]] += values[k] * total
+        curvature += total * total
+        begin = end
+    return curvature
+
+
+@kernel
+def _pin(span: Span, work: Scratch, x: Floats) -> bool:
+    """Stop at the box whoever would leave it, and let go who was stopped but is pushed back inside.
+
+    `search` becomes how much that shortens their steps; false when nobody was stopped or let go.
+    """
+    changed = False
+    for i in range(span.lo, span.hi):
+        target = x[i] + work.direction[i]
+        work.search[i] = 0.0
+        if work.inverse[i] > 0.0 and (target < 0.0 or target > 1.0):
+            bound = 0.0 if target < 0.0 else 1.0
+            work.search[i] = bound - target
+            work.direction[i] = bound - x[i]
+            work.held[i] = work.inverse[i]
+            work.inverse[i] = 0.0
+            changed = True
+        elif work.held[i] > 0.0 and (work.gradient[i] < 0.0) == (target < 0.5) and work.gradient[i] != 0.0:
+            work.inverse[i] = work.held[i]
+            work.held[i] = 0.0
+            changed = True
+    return changed
 
 
 @kernel

@@ -7,9 +7,10 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from rdf_kgeval.errors import InputError
+from rdf_kgeval.inference.ascent import ascend
 from rdf_kgeval.inference.kernel import Floats, Indices, Ints, kernel
 from rdf_kgeval.inference.layout import Layout, lay_out
-from rdf_kgeval.inference.newton import Problem, Scratch, Span, ascend, newton, scratch
+from rdf_kgeval.inference.newton import Problem, Scratch, Span, newton, scratch
 
 NOISE = 16 * np.finfo(np.float64).eps
 """Share of a row's terms that rounding may leave in its value."""
@@ -94,7 +95,7 @@ class SolverOptions:
 
     p: int = 2
     """Power of the hinges, 1 or 2."""
-    tolerance: float = 1e-6
+    tolerance: float = 1e-7
     """Largest |projected gradient_i| / (2 strength_i), an error in x, at which a solution is accepted."""
     max_iterations: int = 200
     """Newton steps per component (with p = 1: per round), after which it stays as it is, residual and all."""

@@ -11,6 +11,8 @@ FORCING = 0.03
 INNER = 0.5
 """Members are solved to this share of the tolerance, so that the next re-solve does not wake them."""
 LINE_STEPS = 40
+PINNINGS = 20
+"""Variables that a step would take out of the box are pinned to it, and the others solved again."""
 WHOLE = 0.2
 """When the set passes this share of its component, the whole component joins."""
 
@@ -47,6 +49,13 @@ def fix(
         else:
             n_active = _activate(graph, state, log, work, members)
             _conjugate_gradients(graph, work, members, n_active, max(INNER, FORCING * worst))
+            for _ in range(PINNINGS):
+                if not _pin(state, work, members):
+                    break
+                _multiply(graph, work, members, n_active)
+                for at in range(members):
+                    work.residual[at] += work.product[at]
+                _conjugate_gradients(graph, work, members, n_active, max(INNER, FORCING * worst))
         clipped = _project(graph, state, work, members)
         step = _line_search(graph, state, log, work, members)
         if step == 0.0 and safe:
@@ -66,6 +75,7 @@ def _residual(graph: Graph, state: State, work: Local, members: int) -> float:
         g = state.gradient[i]
         work.residual[at] = g
         work.direction[at] = 0.0
+        work.held[at] = 0.0
         if (state.x[i] <= 0.0 and g > 0.0) or (state.x[i] >= 1.0 and g < 0.0):
             work.inverse[at] = 0.0
         else:
@@ -122,26 +132,14 @@ def _activate(graph: Graph, state: State, log: Journal, work: Local, members: in
 
 @kernel
 def _conjugate_gradients(graph: Graph, work: Local, members: int, n_active: int, enough: float) -> None:
+    """Solve for the direction where inverse > 0, from the one given; `residual` follows it."""
     residual, inverse, direction, search, product = work[4:9]
     rho = 0.0
     for at in range(members):
         search[at] = -residual[at] * inverse[at]
         rho -= residual[at] * search[at]
     for _ in range(2 * members + 20):
-        curvature = 0.0
-        for at in range(members):
-            product[at] = 2.0 * graph.strength[work.members[at]] * search[at]
-            curvature += product[at] * search[at]
-        begin = 0
-        for row in range(n_active):
-            end = work.ends[row]
-            total = 0.0
-            for k in range(begin, end):
-                total += work.values[k] * search[work.indices[k]]
-            for k in range(begin, end):
-                product[work.indices[k]] += work.values[k] * total
-            curvature += total * total
-            begin = end
+        curvature = _multiply(graph, work, members, n_active)
         if not curvature > 0.0:
             break
         alpha = rho / curvature
@@ -159,6 +157,53 @@ def _conjugate_gradients(graph: Graph, work: Local, members: int, n_active: int,
         rho = new_rho
         for at in range(members):
             search[at] = beta * search[at] - residual[at] * inverse[at]
+
+
+@kernel
+def _multiply(graph: Graph, work: Local, members: int, n_active: int) -> float:
+    """Product of the members' matrix with `search`; returns the curvature along it."""
+    search, product, ends, indices, values = work.search, work.product, work.ends, work.indices, work.values
+    curvature = 0.0
+    for at in range(members):
+        product[at] = 2.0 * graph.strength[work.members[at]] * search[at]
+        curvature += product[at] * search[at]
+    begin = 0
+    for row in range(n_active):
+        end = ends[row]
+        total = 0.0
+        for k in range(begin, end):
+            total += values[k] * search[indices[k]]
+        for k in range(begin, end):
+            product[indices[k]] += values[k] * total
+        curvature += total * total
+        begin = end
+    return curvature
+
+
+@kernel
+def _pin(state: State, work: Local, members: int) -> bool:
+    """Stop at the box whoever would leave it, and let go who was stopped but is pushed back inside.
+
+    `search` becomes how much that shortens their steps; false when nobody was stopped or let go.
+    """
+    changed = False
+    for at in range(members):
+        x = state.x[work.members[at]]
+        target = x + work.direction[at]
+        push = work.residual[at]
+        work.search[at] = 0.0
+        if work.inverse[at] > 0.0 and (target < 0.0 or target > 1.0):
+            bound = 0.0 if target < 0.0 else 1.0
+            work.search[at] = bound - target
+            work.direction[at] = bound - x
+            work.held[at] = work.inverse[at]
+            work.inverse[at] = 0.0
+            changed = True
+        elif work.held[at] > 0.0 and (push < 0.0) == (target < 0.5) and push != 0.0:
+            work.inverse[at] = work.held[at]
+            work.held[at] = 0.0
+            changed = True
+    return changed
 
 
 @kernel
