@@ -148,12 +148,8 @@ def _visit(graph: Graph, state: State, work: Local, generation: int, waiting: in
     queueing = 0
     for at in range(waiting):
         i = queue[at]
-        bend = 2.0 * strength[i]
-        for entry in range(pointers[i], pointers[i + 1]):
-            if value[rows[entry]] > 0.0:
-                bend += slope[rows[entry]] * values[entry] * values[entry]
         old = x[i]
-        x[i] = min(1.0, max(0.0, old - gradient[i] / bend))
+        x[i] = min(1.0, max(0.0, old + _step(graph, state, i)))
         step = x[i] - old
         gradient[i] += 2.0 * strength[i] * step
         for entry in range(pointers[i], pointers[i + 1]):
@@ -172,6 +168,31 @@ def _visit(graph: Graph, state: State, work: Local, generation: int, waiting: in
                     queued[other] = True
                     queueing += 1
     return queueing
+
+
+@kernel
+def _step(graph: Graph, state: State, i: int) -> float:
+    """A step of one variable that never raises the objective: to the minimum if no row turns active.
+
+    If the slope changes sign, rows did turn active; then all rows count, which cannot overshoot.
+    """
+    g = state.gradient[i]
+    bend, bound = 2.0 * graph.strength[i], 2.0 * graph.strength[i]
+    for entry in range(graph.pointers[i], graph.pointers[i + 1]):
+        j = graph.rows[entry]
+        square = graph.slope[j] * graph.values[entry] * graph.values[entry]
+        bound += square
+        if state.value[j] > 0.0:
+            bend += square
+    step = -g / bend
+    after = g + 2.0 * graph.strength[i] * step
+    for entry in range(graph.pointers[i], graph.pointers[i + 1]):
+        j = graph.rows[entry]
+        old = state.value[j]
+        new = old + graph.values[entry] * step
+        after += graph.slope[j] * graph.values[entry] * (max(0.0, new) - max(0.0, old))
+    overshot = after * g < -1e-9 * g * g
+    return float(-g / bound if overshot else step)
 
 
 @kernel
