@@ -19,15 +19,6 @@ from hypothesis import settings
 settings.register_profile("test", deadline=None, derandomize=True)
 settings.load_profile("test")
 
-SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
-
-
-@pytest.fixture(scope="session")
-def shared_data() -> Path:
-    if not SHARED_DATA.exists():
-        pytest.skip(f"the real evaluation sets are not at {SHARED_DATA}")
-    return SHARED_DATA
-
 
 @pytest.fixture(autouse=True)
 def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
