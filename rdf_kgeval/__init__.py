@@ -16,12 +16,17 @@ if TYPE_CHECKING:
     from rdf_kgeval.errors import InputError as InputError
     from rdf_kgeval.errors import KgevalError as KgevalError
     from rdf_kgeval.errors import RunError as RunError
+    from rdf_kgeval.evaluation import Evaluation as Evaluation
+    from rdf_kgeval.evaluation import evaluate as evaluate
     from rdf_kgeval.inference.inference import Inference as Inference
     from rdf_kgeval.inference.inference import InferenceOptions as InferenceOptions
     from rdf_kgeval.inference.inference import infer as infer
     from rdf_kgeval.ontology import read_ontology as read_ontology
+    from rdf_kgeval.oracles import GoldOracle as GoldOracle
+    from rdf_kgeval.oracles import PromptOracle as PromptOracle
     from rdf_kgeval.rule import Rule as Rule
     from rdf_kgeval.rules import read_rules as read_rules
+    from rdf_kgeval.settings import Settings as Settings
     from rdf_kgeval.sources import pull_beliefs as pull_beliefs
     from rdf_kgeval.sources import read_beliefs as read_beliefs
 
@@ -31,13 +36,18 @@ _HOME = {
     "Credentials": "endpoint",
     "Endpoint": "endpoint",
     "EndpointError": "errors",
+    "Evaluation": "evaluation",
+    "GoldOracle": "oracles",
     "Inference": "inference.inference",
     "InferenceOptions": "inference.inference",
     "InputError": "errors",
     "KgevalError": "errors",
+    "PromptOracle": "oracles",
     "RunError": "errors",
     "Rule": "rule",
+    "Settings": "settings",
     "couple": "coupling",
+    "evaluate": "evaluation",
     "infer": "inference.inference",
     "pull_beliefs": "sources",
     "read_beliefs": "sources",

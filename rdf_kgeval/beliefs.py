@@ -158,6 +158,13 @@ class Beliefs:
         order = np.argsort(prefixes, kind="stable")
         return prefixes[order], order
 
+    @cached_property
+    def id_rank(self) -> Ints:
+        """The place of each row in the order of their ids."""
+        rank = np.empty(len(self), np.int32)
+        rank[self._ids[1]] = np.arange(len(self), dtype=np.int32)
+        return rank
+
     def find(self, s: str, p: str, o: str) -> int | None:
         """The row of a triple of N-Triples terms, or None."""
         wanted = tuple(self.terms.find(term) for term in (s, p, o))

@@ -1,21 +1,20 @@
 """The command kgeval: options in, text or JSON out."""
 
 import io
-import json
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rdf_kgeval import commands
+from rdf_kgeval.commands import make_run
 from rdf_kgeval.errors import InputError, KgevalError
-from rdf_kgeval.namespaces import LABEL_PROPERTIES
+from rdf_kgeval.options import SourceOptions, takes
+from rdf_kgeval.terminal import print_json, say
 from rdf_kgeval.text import plural, printable
 
 if TYPE_CHECKING:
-    from rdf_kgeval.files import Progress
     from rdf_kgeval.inference.inference import Inference
     from rdf_kgeval.runs import Run
 
@@ -33,53 +32,12 @@ def _callback() -> None:
 
 
 @app.command()
+@takes(SourceOptions)
 def init(
     run: Annotated[Path, typer.Argument(help="The run directory to make.")],
-    files: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="[FILE...]", help="RDF files, gzipped or not; - is standard input."),
-    ] = None,
-    endpoint: Annotated[str | None, typer.Option(metavar="URL", help="SPARQL endpoint to pull from.")] = None,
-    graph: Annotated[str | None, typer.Option(metavar="IRI", help="Only this named graph.")] = None,
-    predicate: Annotated[
-        list[str] | None, typer.Option(metavar="IRI", help="Only this predicate (repeatable).")
-    ] = None,
-    scope: Annotated[
-        Path | None, typer.Option(metavar="F.rq", help="Only what this SELECT ?s ?p ?o or CONSTRUCT returns.")
-    ] = None,
-    context: Annotated[
-        list[Path] | None, typer.Option(metavar="FILE", help="Triples taken as true (repeatable).")
-    ] = None,
-    context_unknown: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="FILE", help="Triples that may be true but are not evaluated (repeatable)."),
-    ] = None,
-    ontology: Annotated[
-        list[Path] | None, typer.Option(metavar="FILE", help="RDFS or OWL ontology (repeatable).")
-    ] = None,
-    rules: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="PATH", help="Rules: .rq files, SHACL files, or folders of them (repeatable)."),
-    ] = None,
-    follow_imports: Annotated[
-        bool, typer.Option("--follow-imports", help="Fetch what the ontology's owl:imports name.")
-    ] = False,
-    max_groundings: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Refuse rules with more groundings than this.")
-    ] = 50_000_000,
-    label_property: Annotated[
-        list[str] | None,
-        typer.Option(metavar="IRI", help="Property with names for people, best first (repeatable)."),
-    ] = None,
-    lang: Annotated[str, typer.Option(metavar="TAG", help="Language of names for people.")] = "en",
-    format_: Annotated[
-        str | None,
-        typer.Option("--format", metavar="EXT", help="Format of the files: ttl, nt, nq, trig, ..."),
-    ] = None,
-    timeout: Annotated[
-        float, typer.Option(min=1, metavar="SECONDS", help="Give up on a silent endpoint after this time.")
-    ] = 60,
+    *,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+    options: SourceOptions,
 ) -> None:
     """Bring a graph's beliefs into a new run directory and couple them by rules.
 
@@ -91,42 +49,14 @@ def init(
 
       kgeval init run --endpoint http://localhost:7878/query --predicate http://example.org/bornIn
     """
-    from rdf_kgeval.endpoint import Endpoint, Patience
-    from rdf_kgeval.runs import Coupling, create_run, open_run
-    from rdf_kgeval.scope import Scope
-    from rdf_kgeval.sources import Sources
-    from rdf_kgeval.terms import iri, iri_term
+    from rdf_kgeval.runs import open_run
 
-    if not files and not endpoint:
-        raise typer.BadParameter("give a FILE, - for standard input, or --endpoint URL")
-    sources = Sources(
-        files=files or [],
-        endpoint=Endpoint(endpoint, patience=Patience(timeout=timeout)) if endpoint else None,
-        context=context or [],
-        context_unknown=context_unknown or [],
-        scope=Scope.of(predicates=predicate or [], graph=graph, scope=scope),
-        format=format_,
-        label_properties=[iri(iri_term(p)) for p in label_property or LABEL_PROPERTIES],
-    )
-    coupling = Coupling(
-        ontologies=ontology or [],
-        rules=rules or [],
-        follow_imports=follow_imports,
-        max_groundings=max_groundings,
-    )
-    try:
-        with _progress() as progress:
-            loaded = create_run(run, sources, coupling, lang, progress)
-    except KeyboardInterrupt:
-        _say("kgeval: stopped; the same command goes on from what was fetched")
-        raise typer.Exit(130) from None
-    for note in loaded.notes:
-        _say(f"note: {note}")
+    make_run(run, options)
     summary = _summary(open_run(run))
     if as_json:
-        _print_json(summary)
+        print_json(summary)
     else:
-        _say(f"{_headline(summary)}: {printable(str(run))}")
+        say(f"{_headline(summary)}: {printable(str(run))}")
 
 
 @app.command()
@@ -140,7 +70,7 @@ def show(
     opened = open_run(run)
     summary = _summary(opened)
     if as_json:
-        _print_json(summary)
+        print_json(summary)
         return
     from rich.console import Console
     from rich.table import Table
@@ -216,7 +146,7 @@ def infer(
         "iterations": inference.solution.iterations,
     }
     if as_json:
-        _print_json(result)
+        print_json(result)
     else:
         typer.echo(
             f"{plural(asked, 'verdict')} and {result['inferred']:,} inferred of "
@@ -240,30 +170,22 @@ def explain(
 
     opened, inference = _infer(run, verdicts, update_confidences)
     row = opened.row(belief)
-    for line in describe(explain_atom(inference, row), lambda atom: _in_words(opened, atom)):
+    for line in describe(explain_atom(inference, row), opened.in_words):
         typer.echo(line)
 
 
-def _in_words(run: "Run", atom: int) -> str:
-    return printable(run.labels.in_words(run.graph.triple(atom)), 200)
-
-
 def _infer(run: Path, verdicts: Path | None, update_confidences: bool) -> tuple["Run", "Inference"]:
-    from rdf_kgeval.inference.inference import InferenceOptions, infer_rows
     from rdf_kgeval.oracles import read_gold
-    from rdf_kgeval.runs import open_run
-    from rdf_kgeval.verdicts import read_log, settled, standing
+    from rdf_kgeval.runs import open_run, read_evaluation
 
     opened = open_run(run)
-    known = settled(standing(read_log(opened.verdict_log)))
-    rows = {opened.beliefs.row(belief): float(answer) for belief, answer in known.items()}
+    more: dict[int, float] = {}
     for triple, answer in (read_gold(verdicts) if verdicts else {}).items():
         row = opened.beliefs.find(*triple)
         if row is None:
             raise InputError(f"{printable(' '.join(triple), 200)} of {verdicts} is not in the run {run}")
-        rows[row] = float(answer)
-    options = InferenceOptions(update_confidences=update_confidences)
-    return opened, infer_rows(opened.graph, rows, options)
+        more[row] = float(answer)
+    return opened, read_evaluation(opened).infer(more, relearn=update_confidences)
 
 
 def _headline(summary: dict[str, Any]) -> str:
@@ -306,34 +228,8 @@ def _summary(run: "Run") -> dict[str, Any]:
     }
 
 
-def _print_json(value: object) -> None:
-    typer.echo(json.dumps(value, indent=2))
-
-
-def _say(message: str) -> None:
-    typer.echo(message, err=True)
-
-
-@contextmanager
-def _progress() -> Iterator["Progress"]:
-    """A progress bar on a terminal, nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield lambda *_: None
-        return
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        tasks: dict[str, Any] = {}
-
-        def report(what: str, done: int, total: int | None) -> None:
-            if what not in tasks:
-                tasks[what] = bars.add_task(escape(what), total=total)
-            bars.update(tasks[what], completed=done, total=total)
-
-        yield report
+for command in commands.COMMANDS:
+    app.command()(command)
 
 
 def main() -> None:
@@ -344,5 +240,5 @@ def main() -> None:
     try:
         app()
     except KgevalError as error:
-        _say(f"kgeval: {error}")
+        say(f"kgeval: {error}")
         sys.exit(1)

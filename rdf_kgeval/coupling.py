@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,15 @@ from rdf_kgeval.errors import InputError, RunError
 from rdf_kgeval.grounding import MAX_GROUNDINGS, ground
 from rdf_kgeval.rule import Rule, from_json, to_json
 from rdf_kgeval.text import printable
+
+
+class Thetas(NamedTuple):
+    """The weight of each rule in the objective of inference."""
+
+    forward: NDArray[np.float64]
+    """Where truth passes from the body to the head."""
+    backward: NDArray[np.float64]
+    """Where people said that the head is false, and falsity passes to the body."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +89,11 @@ class CouplingGraph:
     def theta(self) -> NDArray[np.float64]:
         """The weight of each rule, as its confidence or weight says."""
         return np.array([rule.theta for rule in self.rules], dtype=np.float64)
+
+    @property
+    def thetas(self) -> Thetas:
+        """The same weight in both directions."""
+        return Thetas(self.theta, self.theta)
 
     def weights(self, theta: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         """The weight of each constraint, from the weight of each rule (its own by default)."""

@@ -129,6 +129,8 @@ class Rule:
     confidence: float | None = None
     weight: float | None = None
     """Theta itself; where it is given, the confidence does not count."""
+    axiom: bool = False
+    """Whether it holds by definition: it can be wrong as a whole, but not now and then."""
     latent: bool = False
     """Whether the head may be an atom that the graph does not assert."""
     filters: tuple[Filter, ...] = ()

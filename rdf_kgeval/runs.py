@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,14 +22,17 @@ import pyoxigraph as ox
 from rdf_kgeval.beliefs import Beliefs
 from rdf_kgeval.coupling import CouplingGraph, couple
 from rdf_kgeval.errors import InputError, KgevalError, RunError
+from rdf_kgeval.evaluation import Evaluation
 from rdf_kgeval.files import Progress
 from rdf_kgeval.grounding import MAX_GROUNDINGS
 from rdf_kgeval.labels import Labels
 from rdf_kgeval.ontology import read_ontology
 from rdf_kgeval.rule import Rule
 from rdf_kgeval.rules import read_rules
+from rdf_kgeval.settings import Settings
 from rdf_kgeval.sources import Loaded, Sources, load
 from rdf_kgeval.text import printable
+from rdf_kgeval.verdicts import Record, VerdictLog, read_log
 
 _FORMAT = 1
 _LOCK = ".kgeval-lock"
@@ -65,6 +68,37 @@ class Run:
     def verdict_log(self) -> Path:
         """Where the verdicts are."""
         return self.folder / "verdicts.jsonl"
+
+    def in_words(self, atom: int) -> str:
+        """An atom of the graph as people read it, safe to show."""
+        return printable(self.labels.in_words(self.graph.triple(atom)), 200)
+
+    def refuse_others(self, sources: Sources) -> None:
+        """Raise an error if these are not the sources that the run was made from."""
+        files = [
+            (role, _digest(path))
+            for role, paths in _by_role(sources).items()
+            for path in paths
+            if path.is_file()
+        ]
+        endpoint = sources.endpoint.name if sources.endpoint else None
+        if files != [(file["role"], file["sha256"]) for file in self.config["files"]] or (
+            endpoint != self.config["endpoint"]
+        ):
+            raise RunError(
+                f"{printable(str(self.folder))} was made from other sources; choose another --run, or name "
+                "no sources to go on with it"
+            )
+
+    def settings(self, **options: Any) -> Settings:
+        """How the run is evaluated, with what the user asks for now in place of what it says."""
+        try:
+            kept = Settings(**self.config.get("evaluation", {}))
+        except (TypeError, InputError) as error:
+            raise RunError(
+                f"{printable(str(self.folder))}/config.json has settings that this kgeval does not know"
+            ) from error
+        return kept.changed(**options)
 
     @cached_property
     def labels(self) -> Labels:
@@ -104,10 +138,7 @@ def create_run(folder: Path, sources: Sources, coupling: Coupling, lang: str, pr
         loaded.beliefs.save(partial / "beliefs")
         graph.save(partial / "coupling")
         shutil.rmtree(partial / "pages", ignore_errors=True)
-        config = json.dumps(
-            _config(sources, coupling, loaded, lang), indent=1, ensure_ascii=False, sort_keys=True
-        )
-        (partial / "config.json").write_text(config + "\n", encoding="utf-8")
+        _write_config(partial, _config(sources, coupling, loaded, lang))
         (partial / _LOCK).unlink()
         for path in (*partial.rglob("*"), partial):
             _sync(path)
@@ -133,14 +164,57 @@ def open_run(folder: Path) -> Run:
     return Run(folder=folder, config=config, graph=graph)
 
 
+def read_evaluation(run: Run) -> Evaluation:
+    """What is known in a run, to look at only."""
+    return _evaluation(run, run.settings(), read_log(run.verdict_log))
+
+
+@contextmanager
+def open_evaluation(run: Run, options: Mapping[str, Any], threads: int = 1) -> Iterator[Evaluation]:
+    """Go on with a run, alone; what is recorded is on disk before it counts.
+
+    Args:
+        run: an opened run directory.
+        options: fields of `Settings` as a user gives them; with verdicts, only the budget may change.
+        threads: how many threads may look ahead.
+    """
+    with VerdictLog(run.verdict_log) as log:
+        settings = run.settings(**options)
+        started = run.settings()
+        if log.records and settings.fixed() != started.fixed():
+            raise RunError(
+                f"{printable(str(run.folder))} has verdicts that were asked for with {started.described()}; "
+                "go on without other options, or make another run"
+            )
+        if run.config.get("evaluation") != settings.to_json():
+            run.config["evaluation"] = settings.to_json()
+            _write_config(run.folder, run.config)
+        yield _evaluation(run, settings, log.records, append=log.append, threads=threads)
+
+
+def _evaluation(run: Run, settings: Settings, records: Iterable[Record], **how: Any) -> Evaluation:
+    return Evaluation(run.graph, settings, tuple(records), names=run.labels, **how)
+
+
+def _write_config(folder: Path, config: Mapping[str, Any]) -> None:
+    text = json.dumps(config, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+    new = folder / "config.json.new"
+    try:
+        new.write_text(text, encoding="utf-8")
+        _sync(new)
+        new.replace(folder / "config.json")
+        _sync(folder)
+    except OSError as error:
+        raise RunError(f"{printable(str(folder))} cannot be written: {error.strerror}") from error
+
+
 def _config(sources: Sources, coupling: Coupling, loaded: Loaded, lang: str) -> dict[str, Any]:
-    roles = {"belief": sources.files, "context": sources.context, "context_unknown": sources.context_unknown}
     scope = sources.scope
     return {
         "version": _FORMAT,
         "files": [
             {"path": printable(str(path)), "role": role, "sha256": loaded.digests[str(path)]}
-            for role, paths in roles.items()
+            for role, paths in _by_role(sources).items()
             for path in paths
         ],
         "ontologies": [
@@ -156,6 +230,10 @@ def _config(sources: Sources, coupling: Coupling, loaded: Loaded, lang: str) -> 
         "labels": {"properties": list(sources.label_properties), "lang": lang},
         "notes": list(loaded.notes),
     }
+
+
+def _by_role(sources: Sources) -> dict[str, Sequence[Path]]:
+    return {"belief": sources.files, "context": sources.context, "context_unknown": sources.context_unknown}
 
 
 def _digest(path: Path) -> str:

@@ -250,6 +250,7 @@ class _Schema:
             summary=name,
             weight=weight,
             confidence=confidence,
+            axiom=True,
             source=Source(self._file),
             **parts,
         )

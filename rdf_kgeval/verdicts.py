@@ -26,6 +26,10 @@ class Answer(StrEnum):
     AMBIGUOUS = "ambiguous"
 
 
+NOT_ASKED, FALSE, TRUE, AMBIGUOUS = -1, 0, 1, 2
+"""What is known of a belief from its verdicts, as arrays hold it."""
+
+
 class Drawn(StrEnum):
     """How a belief came to be asked."""
 
@@ -73,13 +77,12 @@ def standing(records: Iterable[Record]) -> list[Verdict]:
     return list(verdicts.values())
 
 
-def settled(verdicts: Iterable[Verdict]) -> dict[str, bool]:
-    """By belief id, the answer on which all annotators agree; ambiguous answers do not count."""
-    answers: dict[str, set[Answer]] = {}
-    for verdict in verdicts:
-        if verdict.answer != Answer.AMBIGUOUS:
-            answers.setdefault(verdict.belief, set()).add(verdict.answer)
-    return {belief: Answer.TRUE in said for belief, said in answers.items() if len(said) == 1}
+def outcome(answers: Iterable[Answer]) -> int:
+    """What several annotators' answers on one belief come to; where they differ, it is ambiguous."""
+    said = set(answers) - {Answer.AMBIGUOUS}
+    if len(said) == 1:
+        return TRUE if Answer.TRUE in said else FALSE
+    return AMBIGUOUS
 
 
 def read_log(path: Path) -> list[Record]:

@@ -1,4 +1,10 @@
-"""How far each rule is to be trusted, after people have judged some of its groundings."""
+"""How far each rule is to be trusted, after people have judged some of its groundings.
+
+Truth and falsity travel apart. Forwards counts how often the head is true given a true body; backwards, how
+often the body is not all true given a false head. The second follows from the first and from how many beliefs
+are true at all: of 100 beliefs with 10 false ones, a rule that fails in 5 of 100 groundings explains half of
+the false heads by itself, so that a false head speaks against its body in the other half only.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,41 +13,54 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdf_kgeval.beliefs import Role
-from rdf_kgeval.coupling import CouplingGraph
+from rdf_kgeval.coupling import CouplingGraph, Thetas
+from rdf_kgeval.rule import Rule
 from rdf_kgeval.rule import theta as theta_of
 
-Floats = NDArray[np.float64]
-
 PRIOR_STRENGTH = 10.0
-"""A rule's own confidence counts as so many judged groundings, in each direction."""
+"""A rule's own confidence counts as so many judged heads, in each direction."""
 
 
 @dataclass(frozen=True)
 class Track:
-    """What verdicts say of one rule, as counts of groundings."""
+    """What verdicts say of one rule, in judged heads; a head of several groundings counts by their shares.
 
-    forward: int
-    """Groundings with a true body and a judged head."""
-    forward_held: int
-    """Those of them whose head is true."""
-    backward: int
-    """Groundings with a false head and a body of which it is known whether it is all true."""
-    backward_held: int
+    Groundings that share a head are not independent of one another, so they do not add up.
+    """
+
+    forward: float
+    """Heads that are judged and have a grounding with a true body."""
+    forward_held: float
+    """Those of them that are true."""
+    backward: float
+    """False heads that have a grounding of which it is known whether its body is all true."""
+    backward_held: float
     """Those of them whose body is not all true."""
 
-    def confidence(self, prior: float) -> float:
-        """The lower of the two posterior means; the prior is the same for both."""
-        return min(
-            (PRIOR_STRENGTH * prior + self.forward_held) / (PRIOR_STRENGTH + self.forward),
-            (PRIOR_STRENGTH * prior + self.backward_held) / (PRIOR_STRENGTH + self.backward),
-        )
+    def confidence(self, rule: Rule, accuracy: float) -> tuple[float, float]:
+        """Posterior means forwards and backwards.
+
+        The rule's confidence c is the prior forwards. Backwards, an axiom has the same prior: it is right or
+        wrong as a whole. A rule that holds now and then has the prior 1 - P(head false | body true) *
+        P(body true) / P(head false), with the accuracy for P(body true) and the rule of succession for the
+        first factor, because even a confidence of 1 that counts as ten cases leaves room for a failure.
+
+        Args:
+            rule: whose track this is.
+            accuracy: share of beliefs that are true, below 1.
+        """
+        c, n = rule.trust, PRIOR_STRENGTH
+        forward = (n * c + self.forward_held) / (n + self.forward)
+        failing = 1.0 - (n * c + self.forward_held + 1.0) / (n + self.forward + 2.0)
+        prior = c if rule.axiom else max(0.0, min(c, 1.0 - failing * accuracy / (1.0 - accuracy)))
+        return forward, (n * prior + self.backward_held) / (n + self.backward)
 
 
 def track_rules(graph: CouplingGraph, verdicts: Mapping[int, float]) -> list[Track]:
     """Count, for each rule, how its groundings fared under the sure verdicts.
 
-    A denial `not (a_1 & ... & a_k)` has no head. Its groundings are counted where all atoms but one are known
-    to be true and that one is judged: it held if that one is false.
+    A denial `not (a_1 & ... & a_k)` has no head. Its groundings are counted, one by one, where all atoms but
+    one are known to be true and that one is judged: it held if that one is false.
     """
     value = np.full(graph.n_atoms, np.nan)
     value[: len(graph.beliefs)][graph.beliefs.role == Role.GIVEN] = 1.0
@@ -51,35 +70,45 @@ def track_rules(graph: CouplingGraph, verdicts: Mapping[int, float]) -> list[Tra
     n = graph.n_constraints
     row_of = np.repeat(np.arange(n), np.diff(graph.start))
     body = graph.sign > 0
-    of_body, of_head = value[graph.atom[body]], value[graph.atom[~body]]
+    of_body = value[graph.atom[body]]
 
     def count(chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
         return np.bincount(row_of[body][chosen], minlength=n)
 
     size, true, false = count(np.ones(len(of_body), bool)), count(of_body == 1.0), count(of_body == 0.0)
-    head = np.full(n, np.nan)
-    head[row_of[~body]] = of_head
-    denial = np.ones(n, dtype=bool)
-    denial[row_of[~body]] = False
-    forward = np.where(denial, (true >= size - 1) & (true + false == size), (true == size) & ~np.isnan(head))
-    forward_held = forward & np.where(denial, false == 1, head == 1.0)
-    backward = ~denial & (head == 0.0) & ((false > 0) | (true == size))
-    backward_held = backward & (false > 0)
-    constraint_of = np.repeat(np.arange(n), np.diff(graph.rule_start))
-    totals = [
-        np.bincount(graph.rule, graph.count * flags[constraint_of], len(graph.rules)).astype(int)
-        for flags in (forward, forward_held, backward, backward_held)
-    ]
-    return [Track(*(int(total[i]) for total in totals)) for i in range(len(graph.rules))]
+    head = graph.n_atoms + np.arange(n)
+    head[row_of[~body]] = graph.atom[~body]
+    denial = head >= graph.n_atoms
+    truth = np.where(denial, np.nan, value[np.minimum(head, graph.n_atoms - 1)])
+    forward = np.where(denial, (true >= size - 1) & (true + false == size), (true == size) & ~np.isnan(truth))
+    backward = (truth == 0.0) & ((false > 0) | (true == size))
+    held = np.where(denial, false == 1, truth == 1.0)
+    totals = [*_by_head(graph, head, forward, held), *_by_head(graph, head, backward, false > 0)]
+    return [Track(*(float(total[i]) for total in totals)) for i in range(len(graph.rules))]
 
 
-def updated_theta(graph: CouplingGraph, verdicts: Mapping[int, float]) -> Floats:
-    """Each rule's weight after the verdicts; a rule whose weight was set by hand keeps it."""
-    tracks = track_rules(graph, verdicts)
-    return np.array(
-        [
-            rule.theta if rule.weight is not None else theta_of(track.confidence(rule.trust))
-            for rule, track in zip(graph.rules, tracks, strict=True)
-        ],
-        dtype=np.float64,
+def _by_head(
+    graph: CouplingGraph, head: NDArray[np.int64], judged: NDArray[np.bool_], held: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """For each rule, how many heads are judged, and the sum over them of the share that held."""
+    constraint = np.repeat(np.arange(len(head)), np.diff(graph.rule_start))
+    chosen = judged[constraint]
+    constraint, rule = constraint[chosen], graph.rule[chosen]
+    pairs, number = np.unique(np.column_stack([rule, head[constraint]]), axis=0, return_inverse=True)
+    share = np.bincount(number, held[constraint].astype(np.float64), len(pairs)) / np.bincount(
+        number, minlength=len(pairs)
     )
+    size = len(graph.rules)
+    judged_heads = np.bincount(pairs[:, 0], minlength=size).astype(np.float64)
+    return judged_heads, np.bincount(pairs[:, 0], share, size).astype(np.float64)
+
+
+def updated_thetas(graph: CouplingGraph, verdicts: Mapping[int, float]) -> Thetas:
+    """Each rule's weights after the verdicts; a rule whose weight was set by hand keeps it."""
+    sure = [q for q in verdicts.values() if q in (0.0, 1.0)]
+    accuracy = (sum(sure) + 1.0) / (len(sure) + 2.0)
+    forward, backward = graph.theta.copy(), graph.theta.copy()
+    for i, (rule, track) in enumerate(zip(graph.rules, track_rules(graph, verdicts), strict=True)):
+        if rule.weight is None:
+            forward[i], backward[i] = map(theta_of, track.confidence(rule, accuracy))
+    return Thetas(forward, backward)

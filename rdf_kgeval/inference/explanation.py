@@ -44,14 +44,15 @@ class Explanation:
                 yield from other.walk()
 
 
-def explain(inference: Inference, atom: int) -> Explanation:
+def explain(inference: Inference, atom: int, most: int = _MOST_ATOMS) -> Explanation:
     """The chain behind an atom's soft truth, the strongest reasons first.
 
-    Each atom is explained once, where it is nearest to the start, so that rings and crossing chains end.
+    Each atom is explained once, where it is nearest to the start, so that rings and crossing chains end, and
+    at most so many are.
     """
     found: dict[int, list[_Push]] = {}
     queue = deque([atom])
-    while queue and len(found) < _MOST_ATOMS:
+    while queue and len(found) < most:
         current = queue.popleft()
         if current not in found and inference.verdicts.get(current) not in (0.0, 1.0):
             found[current] = _pushes(inference, current)
@@ -88,7 +89,9 @@ def _pushes(inference: Inference, atom: int) -> list[_Push]:
     pushes = []
     for j, sign in zip(graph.constraint[near], graph.constraint_sign[near], strict=True):
         entries, rules = slice(*graph.start[j : j + 2]), slice(*graph.rule_start[j : j + 2])
-        weight = inference.theta[graph.rule[rules]] @ graph.count[rules]
+        refuted = inference.verdicts.get(int(graph.atom[graph.start[j + 1] - 1])) == 0.0
+        theta = inference.thetas.backward if refuted else inference.thetas.forward
+        weight = theta[graph.rule[rules]] @ graph.count[rules]
         hinge = graph.offset[j] + graph.sign[entries] @ x[graph.atom[entries]]
         push = -float(sign) * float(weight) * max(0.0, float(hinge))
         if push * (x[atom] - UNKNOWN) > 0:
@@ -119,6 +122,11 @@ def describe(explanation: Explanation, sentence: Callable[[int], str]) -> list[s
     if not explanation.reasons:
         return [f"{subject}: {_word(explanation.x)}, for no verdict bears on it"]
     return [f"{subject}: {_word(explanation.x)}, because", *_lines(explanation, sentence, 1)]
+
+
+def reason(explanation: Explanation, sentence: Callable[[int], str]) -> str:
+    """What an atom's soft truth rests on, in one line."""
+    return "; ".join(line.strip().removeprefix("- ") for line in _lines(explanation, sentence, 0))
 
 
 def _lines(explanation: Explanation, sentence: Callable[[int], str], depth: int) -> Iterator[str]:

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdf_kgeval.beliefs import Ints
-from rdf_kgeval.coupling import CouplingGraph
+from rdf_kgeval.coupling import CouplingGraph, Thetas
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.inference.confidence import updated_theta
+from rdf_kgeval.inference.confidence import updated_thetas
 from rdf_kgeval.inference.model import UNKNOWN, Floats, Posed, pose
-from rdf_kgeval.inference.solver import Solution, SolverOptions, solve
+from rdf_kgeval.inference.solver import DEFAULT_OPTIONS, Solution, SolverOptions, solve
 
 TAU = 0.8
 """Soft truth from which on a belief is labelled true; up to 1 - TAU it is labelled false."""
@@ -40,8 +40,8 @@ class Inference:
     graph: CouplingGraph
     verdicts: Mapping[int, float]
     """By row."""
-    theta: Floats
-    """Each rule's weight as it was used."""
+    thetas: Thetas
+    """Each rule's weights as they were used."""
     posed: Posed
     solution: Solution
 
@@ -90,21 +90,21 @@ def infer(
         verdicts: by belief id, True or False, or the probability that the belief is true.
         options: how to infer.
     """
+    options = options or InferenceOptions()
     rows = {graph.beliefs.row(belief): float(value) for belief, value in (verdicts or {}).items()}
-    return infer_rows(graph, rows, options or InferenceOptions())
+    thetas = updated_thetas(graph, rows) if options.update_confidences else graph.thetas
+    return infer_rows(graph, rows, thetas, options.solver)
 
 
 def infer_rows(
     graph: CouplingGraph,
     verdicts: Mapping[int, float],
-    options: InferenceOptions,
-    start: Floats | None = None,
+    thetas: Thetas,
+    solver: SolverOptions = DEFAULT_OPTIONS,
 ) -> Inference:
-    """As `infer`, with verdicts by row, and from a soft truth of every atom that is known to be near."""
-    theta = updated_theta(graph, verdicts) if options.update_confidences else graph.theta
-    posed = pose(graph, verdicts, theta)
-    solution = solve(posed.model, options.solver, None if start is None else start[posed.atom])
-    return Inference(graph, verdicts, theta, posed, solution)
+    """As `infer`, with verdicts by row and the weights of each rule."""
+    posed = pose(graph, verdicts, thetas)
+    return Inference(graph, verdicts, thetas, posed, solve(posed.model, solver))
 
 
 def normalise_class_mass(x: Floats, accuracy: float, inferred: float, asked: Ints) -> Floats:

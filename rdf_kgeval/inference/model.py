@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdf_kgeval.beliefs import Ints, Role
-from rdf_kgeval.coupling import CouplingGraph
+from rdf_kgeval.coupling import CouplingGraph, Thetas
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.inference.solver import Model
 from rdf_kgeval.rule import EPSILON
@@ -40,7 +40,7 @@ class Posed:
 def pose(
     graph: CouplingGraph,
     verdicts: Mapping[int, float],
-    theta: Floats | None = None,
+    thetas: Thetas | None = None,
     prior: Floats | None = None,
 ) -> Posed:
     """Substitute what is known and leave out the constraints that nothing can violate any more.
@@ -51,7 +51,8 @@ def pose(
             belief is true, which takes the prior's place with the strength EPSILON / (4 q (1 - q)): at
             q = 1/2 it is the prior of an unknown belief, and towards a sure verdict it grows to a clamp. A
             belief that nothing else touches ends at q.
-        theta: each rule's weight, its own by default.
+        thetas: each rule's weights, its own by default; where a verdict says that a constraint's head is
+            false, its weight is the backward one.
         prior: each atom's prior, UNKNOWN by default.
     """
     n = graph.n_atoms
@@ -72,7 +73,18 @@ def pose(
             known[row] = True
         else:
             strength[row] = EPSILON / (4.0 * q * (1.0 - q))
-    return _reduce(graph, graph.weights(theta), mean, strength, known)
+    return _reduce(graph, constraint_weights(graph, thetas, known & (mean == 0.0)), mean, strength, known)
+
+
+def constraint_weights(graph: CouplingGraph, thetas: Thetas | None, false: NDArray[np.bool_]) -> Floats:
+    """Each constraint's weight, given which atoms people said are false."""
+    if thetas is None:
+        return graph.weights()
+    weight = graph.weights(thetas.forward)
+    entry = np.flatnonzero((graph.sign < 0) & false[graph.atom])
+    refuted = np.searchsorted(graph.start, entry, side="right") - 1
+    weight[refuted] = graph.weights(thetas.backward)[refuted]
+    return weight
 
 
 def _reduce(

@@ -1,0 +1,287 @@
+"""The commands that ask and estimate."""
+
+import csv
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rdf_kgeval.errors import InputError
+from rdf_kgeval.options import MethodOptions, SourceOptions, takes
+from rdf_kgeval.terminal import print_json, progress_bar, say
+from rdf_kgeval.text import plural, printable
+
+if TYPE_CHECKING:
+    from rdf_kgeval.evaluation import Evaluation
+    from rdf_kgeval.oracles import Oracle
+    from rdf_kgeval.runs import Run
+
+DEFAULT_RUN = Path("kgeval-run")
+"""Where the answers of people are kept who named no run directory."""
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+RunArgument = Annotated[Path, typer.Argument(help="A run directory.")]
+OracleOption = Annotated[
+    str, typer.Option("--oracle", metavar="GOLD.csv|prompt", help="Who answers: a file with labels, or you.")
+]
+Annotator = Annotated[str, typer.Option(metavar="NAME", help="Under which name to log your answers.")]
+MinAccuracy = Annotated[
+    float | None, typer.Option(metavar="A", help="Exit with code 3 if the accuracy is below this.")
+]
+MaxMargin = Annotated[
+    float | None,
+    typer.Option(metavar="M", help="Exit with code 3 if the interval is wider than twice this, or missing."),
+]
+
+
+def make_run(folder: Path, options: SourceOptions) -> None:
+    """Read the sources into a new run directory."""
+    from rdf_kgeval.runs import create_run
+
+    try:
+        with progress_bar() as progress:
+            loaded = create_run(folder, options.sources(), options.coupling(), options.lang, progress)
+    except KeyboardInterrupt:
+        say("kgeval: stopped; the same command goes on from what was fetched")
+        raise typer.Exit(130) from None
+    for note in loaded.notes:
+        say(f"note: {note}")
+
+
+@takes(MethodOptions, SourceOptions)
+def evaluate(
+    *,
+    oracle: OracleOption,
+    run: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Keep everything here, and go on from what is there.")
+    ] = None,
+    annotator: Annotator = "me",
+    min_accuracy: MinAccuracy = None,
+    max_margin: MaxMargin = None,
+    as_json: AsJson = False,
+    method: MethodOptions,
+    options: SourceOptions,
+) -> None:
+    """Evaluate a graph from the first question to the accuracy.
+
+    Examples:
+      kgeval evaluate kg.ttl --ontology onto.ttl --rules rules --oracle prompt --run run
+
+      kgeval evaluate kg.nt --rules rules --oracle gold.csv --policy greedy --budget 140 --json
+    """
+    from rdf_kgeval.runs import open_run
+
+    begin = time.perf_counter()
+    with _folder(run, oracle) as folder:
+        if folder.exists():
+            if options.given:
+                open_run(folder).refuse_others(options.sources())
+        else:
+            make_run(folder, options)
+        opened = open_run(folder)
+        evaluation = _consult(opened, oracle, annotator, method)
+        _report(evaluation, as_json, time.perf_counter() - begin)
+    _check(evaluation, min_accuracy, max_margin)
+
+
+@contextmanager
+def _folder(run: Path | None, oracle: str) -> Iterator[Path]:
+    """The run directory: the one named; else for people one that stays, for a file one that does not."""
+    if run is not None:
+        yield run
+    elif oracle in ("prompt", "web"):
+        say(f"answers are kept in {DEFAULT_RUN}; --run names another place")
+        yield DEFAULT_RUN
+    else:
+        with tempfile.TemporaryDirectory(prefix="kgeval-") as folder:
+            yield Path(folder) / "run"
+
+
+@takes(MethodOptions)
+def ask(
+    run: RunArgument,
+    *,
+    oracle: OracleOption = "prompt",
+    annotator: Annotator = "me",
+    as_json: AsJson = False,
+    method: MethodOptions,
+) -> None:
+    """Ask about the beliefs of a run until it is known well enough; go on where it stopped.
+
+    Every answer is on disk before the next question.
+
+    Example:
+      kgeval ask run --policy greedy --budget 140
+    """
+    from rdf_kgeval.runs import open_run
+
+    begin = time.perf_counter()
+    evaluation = _consult(open_run(run), oracle, annotator, method)
+    _report(evaluation, as_json, time.perf_counter() - begin)
+
+
+def _consult(opened: "Run", oracle: str, annotator: str, method: MethodOptions) -> "Evaluation":
+    from rdf_kgeval.evaluation import consult
+    from rdf_kgeval.runs import open_evaluation
+
+    if not opened.beliefs.n_beliefs:
+        raise InputError(f"{printable(str(opened.folder))} has no belief to evaluate; choose a wider scope")
+    answering = _oracle(oracle, annotator)
+    with open_evaluation(opened, method.chosen(), threads=os.cpu_count() or 1) as evaluation:
+        if evaluation.stopped:
+            say(f"nothing to ask: {evaluation.stopped}")
+        try:
+            if oracle == "prompt":
+                consult(evaluation, answering, told=lambda _: say("noted"))
+            else:
+                with progress_bar() as progress:
+                    consult(
+                        evaluation,
+                        answering,
+                        told=lambda e: progress("verdicts", e.n_verdicts, e.settings.budget),
+                    )
+        except KeyboardInterrupt:
+            say("\nkgeval: stopped; every answer is kept, and kgeval ask goes on from here")
+            raise typer.Exit(130) from None
+        return evaluation
+
+
+def _oracle(name: str, annotator: str) -> "Oracle":
+    from rdf_kgeval.oracles import GoldOracle, PromptOracle
+
+    if name == "web":
+        raise InputError("there is no page to label on yet; use --oracle prompt")
+    return PromptOracle(annotator) if name == "prompt" else GoldOracle(Path(name))
+
+
+def estimate(
+    run: RunArgument,
+    by: Annotated[str | None, typer.Option(metavar="predicate", help="Also by predicate.")] = None,
+    min_accuracy: MinAccuracy = None,
+    max_margin: MaxMargin = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say how accurate the graph is, from the verdicts of a run.
+
+    Example:
+      kgeval estimate run --by predicate
+    """
+    from rdf_kgeval.runs import open_run, read_evaluation
+
+    if by not in (None, "predicate"):
+        raise typer.BadParameter("estimates are by predicate")
+    begin = time.perf_counter()
+    evaluation = read_evaluation(open_run(run))
+    _report(evaluation, as_json, time.perf_counter() - begin, by_predicate=by is not None)
+    _check(evaluation, min_accuracy, max_margin)
+
+
+def _report(evaluation: "Evaluation", as_json: bool, seconds: float, *, by_predicate: bool = True) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    result = evaluation.to_json()
+    if as_json:
+        print_json({**result, "seconds": seconds})
+        return
+    console = Console()
+    console.print(_sentence(result), highlight=False)
+    if not by_predicate:
+        return
+    table = Table(box=None, header_style="bold")
+    table.add_column("predicate")
+    for column in ("beliefs", "asked", "inferred", "accuracy"):
+        table.add_column(column, justify="right")
+    for name, entry in result["by_predicate"].items():
+        accuracy = "unknown" if entry["accuracy"] is None else f"{entry['accuracy']:.1%}"
+        counts = (f"{entry[column]:,}" for column in ("beliefs", "asked", "inferred"))
+        table.add_row(Text(printable(name, 100)), *counts, accuracy)
+    console.print(table)
+
+
+def _sentence(result: dict[str, Any]) -> str:
+    asked, beliefs = result["asked"], plural(result["beliefs"], "belief")
+    known = f"{asked:,} of {beliefs} asked, {result['inferred']:,} inferred"
+    if result["accuracy"] is None:
+        return f"accuracy unknown: {known}"
+    if result["interval"] is None:
+        return (
+            f"accuracy {result['accuracy']:.1%} by {result['policy']}/{result['estimator']}, "
+            f"which carries no interval: {known}"
+        )
+    low, high = result["interval"]
+    sure = f"between {low:.1%} and {high:.1%} ({result['level']:.4g} level)"
+    return f"accuracy {result['accuracy']:.1%}, {sure}: {known}"
+
+
+def _check(evaluation: "Evaluation", min_accuracy: float | None, max_margin: float | None) -> None:
+    """Exit code 3 where a threshold that the user set is missed."""
+    accuracy, interval = evaluation.accuracy, evaluation.interval
+    missed = []
+    if min_accuracy is not None and (accuracy is None or accuracy < min_accuracy):
+        missed.append(f"the accuracy is below {min_accuracy:g}")
+    if max_margin is not None and (interval is None or interval[1] - interval[0] > 2 * max_margin + 1e-9):
+        missed.append(f"the margin is above {max_margin:g}" if interval else "there is no interval")
+    if missed:
+        say(f"kgeval: {' and '.join(missed)}")
+        raise typer.Exit(3)
+
+
+def labels(
+    run: RunArgument,
+    wrong: Annotated[bool, typer.Option("--wrong", help="Only what is false.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the labels of beliefs, asked or inferred, with soft truth and reason, as CSV.
+
+    Example:
+      kgeval labels run --wrong > to-repair.csv
+    """
+    from rdf_kgeval.runs import open_run, read_evaluation
+
+    opened = open_run(run)
+    rows = _label_rows(opened, read_evaluation(opened), wrong)
+    if as_json:
+        typer.echo("[")
+        for number, row in enumerate(rows):
+            typer.echo(("," if number else "") + json.dumps(row, ensure_ascii=False))
+        typer.echo("]")
+        return
+    writer = csv.DictWriter(sys.stdout, _LABEL_COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+
+
+_LABEL_COLUMNS = ("id", "subject", "predicate", "object", "label", "truth", "source", "reason")
+
+
+def _label_rows(opened: "Run", evaluation: "Evaluation", wrong: bool) -> Iterator[dict[str, Any]]:
+    from rdf_kgeval.inference.explanation import explain, reason
+
+    inference = evaluation.inference
+    for row, label in zip(opened.beliefs.rows.tolist(), inference.label().tolist(), strict=True):
+        if label == 0 or (label == 1 and not wrong):
+            human = row in inference.verdicts
+            told = "" if human else reason(explain(inference, row, most=1), opened.in_words)
+            s, p, o = opened.beliefs.triple(row)
+            yield {
+                "id": opened.beliefs.id(row),
+                "subject": s,
+                "predicate": p,
+                "object": o,
+                "label": label,
+                "truth": round(float(inference.x[row]), 4),
+                "source": "human" if human else "inferred",
+                "reason": told,
+            }
+
+
+COMMANDS: tuple[Callable[..., None], ...] = (evaluate, ask, estimate, labels)

@@ -1,0 +1,180 @@
+"""Asking by a policy: a random seed set, then the policy's picks, and the paper's estimate.
+
+The estimate is the mean label over the inferable set. It has no interval: what control chose is no sample.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from rdf_kgeval.beliefs import Ints
+from rdf_kgeval.control import Contagion, Labels, Policy, View
+from rdf_kgeval.coupling import CouplingGraph
+from rdf_kgeval.inference.confidence import updated_thetas
+from rdf_kgeval.inference.inference import label, normalise_class_mass
+from rdf_kgeval.inference.live import Live, Progress
+from rdf_kgeval.inference.model import UNKNOWN
+from rdf_kgeval.verdicts import AMBIGUOUS, NOT_ASKED, Drawn
+
+LAST, RANGE = 10, 0.004
+"""The estimate has converged when so many last ones lie within this range (our reading of the paper)."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """A belief to ask, by position, and how it was drawn."""
+
+    position: int
+    drawn: Drawn
+    probability: float | None = None
+
+
+@dataclass(frozen=True)
+class Point:
+    """Where an evaluation stood after a verdict."""
+
+    asked: int
+    accuracy: float | None
+    """None while nothing is known."""
+    inferred: int
+    """Labelled without having been asked."""
+
+
+class Labelling(Protocol):
+    """Follows verdicts."""
+
+    def take(self, position: int, value: float) -> None:
+        """A verdict."""
+        ...
+
+    def label(self) -> Labels:
+        """What is known and what follows."""
+        ...
+
+
+class Controlled:
+    """A seed set and a policy at work; a pure function of the verdicts that it took, in their order."""
+
+    def __init__(
+        self, graph: CouplingGraph, policy: Policy, *, seed: int, seed_size: int, threads: int = 1
+    ) -> None:
+        n = graph.n_beliefs
+        self._graph = graph
+        self._policy = policy
+        self._seed = seed
+        self._size = min(seed_size, n)
+        self._threads = threads
+        self._order = np.random.default_rng(seed).permutation(n).astype(np.int32)
+        self._outcome = np.full(n, NOT_ASKED, np.int8)
+        self._seed_set: list[int] = []
+        self._labelling: Labelling | None = None
+        self._masses = (UNKNOWN, UNKNOWN)
+        self.thetas = graph.thetas
+        """Each rule's weights; after the seed set, as its verdicts left them."""
+        self.history: list[Point] = []
+        """After each verdict from the end of the seed set on."""
+        if not self._size:
+            self._begin()
+
+    def next(self, k: int, without: Collection[int], progress: Progress | None = None) -> list[Request]:
+        """Up to k beliefs to ask, none of which is in `without`."""
+        open_ = self._outcome == NOT_ASKED
+        open_[list(without)] = False
+        if self._labelling is None:
+            chosen = self._order[open_[self._order]][: min(k, self._size - len(self._seed_set))]
+            return [Request(int(i), Drawn.SEED, self._size / len(self._order)) for i in chosen]
+        view = View(
+            graph=self._graph,
+            open=open_,
+            label=self._labelling.label(),
+            order=self._order,
+            accuracy=self._seed_accuracy(),
+            live=self._labelling if isinstance(self._labelling, Live) else None,
+            progress=progress,
+        )
+        return [Request(position, Drawn.CONTROL) for position in self._policy.pick(view, k)]
+
+    def take(self, position: int, outcome: int, drawn: Drawn) -> None:
+        """What people say of a belief that was not asked before."""
+        self._outcome[position] = outcome
+        if self._labelling is None:
+            if drawn is Drawn.SEED:
+                self._seed_set.append(position)
+            if len(self._seed_set) < self._size:
+                return
+            self._begin()
+        elif outcome != AMBIGUOUS:
+            self._labelling.take(position, float(outcome))
+        asked = self._outcome != NOT_ASKED
+        inferred = int((self.label()[~asked] >= 0).sum())
+        self.history.append(Point(int(asked.sum()), self.accuracy()[0], inferred))
+
+    def label(self) -> Labels:
+        """The inferable set; before the seed set is whole, what was said."""
+        return self._said() if self._labelling is None else self._labelling.label()
+
+    def accuracy(self, group: Ints | None = None) -> list[float | None]:
+        """The mean label of all beliefs, or of each group from 0 on; None where nothing is known.
+
+        Where inference makes the labels, the classes' masses are first set right by the seed set.
+        """
+        labels = self.label()
+        if isinstance(self._labelling, Live):
+            asked = np.flatnonzero(self._said() >= 0).astype(np.int32)
+            labels = label(normalise_class_mass(self._labelling.x, *self._masses, asked))
+        if group is None:
+            group = np.zeros(len(labels), np.int32)
+        size = int(group.max(initial=0)) + 1
+        count = np.bincount(group[labels >= 0], minlength=size)
+        true = np.bincount(group[labels == 1], minlength=size)
+        return [float(t / c) if c else None for t, c in zip(true, count, strict=True)]
+
+    def converged(self) -> bool:
+        """Whether the last estimates hardly differ."""
+        last = [point.accuracy for point in self.history[-LAST:] if point.accuracy is not None]
+        return len(last) == LAST and max(last) - min(last) <= RANGE
+
+    def exhausted(self) -> bool:
+        """Whether every belief is asked or inferred."""
+        return bool(((self.label() >= 0) | (self._outcome != NOT_ASKED)).all())
+
+    def _begin(self) -> None:
+        """The seed set is whole: learn the rules' confidences, solve, and fix the class masses."""
+        said = self._said()
+        asked = np.flatnonzero(said >= 0)
+        verdicts = {int(self._graph.beliefs.rows[i]): float(said[i]) for i in asked}
+        self.thetas = updated_thetas(self._graph, verdicts)
+        if self._policy.labelling == "inference":
+            live = Live(self._graph, verdicts, self.thetas, self._threads)
+            inferred = (live.label() >= 0) & (said < 0)
+            if inferred.any():
+                self._masses = (self._seed_accuracy(), float(live.x[inferred].mean()))
+            self._labelling = live
+            return
+        self._labelling = (
+            Contagion(self._graph, self._seed) if self._policy.labelling == "contagion" else _Said(len(said))
+        )
+        for i in asked:
+            self._labelling.take(int(i), float(said[i]))
+
+    def _said(self) -> Labels:
+        return np.where(self._outcome == AMBIGUOUS, NOT_ASKED, self._outcome).astype(np.int8)
+
+    def _seed_accuracy(self) -> float:
+        said = self._said()[self._seed_set]
+        return float(said[said >= 0].mean()) if (said >= 0).any() else UNKNOWN
+
+
+class _Said:
+    """Nothing follows: labels are what was said."""
+
+    def __init__(self, n: int) -> None:
+        self._label = np.full(n, -1, np.int8)
+
+    def take(self, position: int, value: float) -> None:
+        self._label[position] = int(value)
+
+    def label(self) -> Labels:
+        return self._label.copy()

@@ -1,0 +1,367 @@
+"""Evaluation: a coupling graph and a verdict log, what to ask next, when to stop, and what is known.
+
+Everything is a pure function of the graph, the settings and the log: resuming is replaying.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from rdf_kgeval.beliefs import Ints
+from rdf_kgeval.control import Labels
+from rdf_kgeval.controlled import Controlled, Point, Request
+from rdf_kgeval.coupling import CouplingGraph
+from rdf_kgeval.errors import InputError
+from rdf_kgeval.inference.confidence import updated_thetas
+from rdf_kgeval.inference.inference import Inference, infer_rows
+from rdf_kgeval.inference.live import Progress
+from rdf_kgeval.labels import Labels as Names
+from rdf_kgeval.oracles import Oracle, Question, Wish
+from rdf_kgeval.settings import Settings
+from rdf_kgeval.terms import iri
+from rdf_kgeval.text import plural
+from rdf_kgeval.verdicts import (
+    AMBIGUOUS,
+    NOT_ASKED,
+    Answer,
+    Record,
+    Retraction,
+    Verdict,
+    outcome,
+)
+
+IDENTIFY, VERIFY = 45.0, 25.0
+"""Seconds that a person needs to find out what an entity is, and to judge one triple about it."""
+
+
+class Evaluation:
+    """What people said so far, and what follows from it.
+
+    Beliefs are named by their position in `graph.beliefs.rows`.
+    """
+
+    def __init__(
+        self,
+        graph: CouplingGraph,
+        settings: Settings | None = None,
+        records: Iterable[Record] = (),
+        *,
+        append: Callable[[Record], None] | None = None,
+        names: Names | None = None,
+        threads: int = 1,
+    ) -> None:
+        """Replay a log.
+
+        Args:
+            graph: from `couple`.
+            settings: how to evaluate.
+            records: what the log holds.
+            append: writes a record to the log before it counts; without it, nothing is written.
+            names: labels for people.
+            threads: how many threads may look ahead.
+        """
+        self.graph = graph
+        self.settings = settings or Settings()
+        self.names = names or Names(beliefs=graph.beliefs)
+        self._append = append
+        self._threads = threads
+        self._said: dict[int, dict[str, Verdict]] = {}
+        self._log: list[Record] = []
+        self._procedure = self._start()
+        for record in records:
+            self._take(record, self._position(record))
+
+    def _start(self) -> Controlled:
+        settings = self.settings
+        return Controlled(
+            self.graph,
+            settings.chosen_policy(),
+            seed=settings.seed,
+            seed_size=settings.seed_size,
+            threads=self._threads,
+        )
+
+    def next(
+        self, k: int = 1, without: Collection[int] = (), progress: Progress | None = None
+    ) -> list[Request]:
+        """Up to k beliefs to ask now.
+
+        Args:
+            k: how many.
+            without: positions to leave out, because somebody is looking at them.
+            progress: called while a policy looks ahead.
+        """
+        return [] if self.stopped else self._procedure.next(k, without, progress)
+
+    def record(self, record: Record) -> None:
+        """Take an answer, or take one back; it is in the log before it counts.
+
+        Raises:
+            InputError: the belief is not one to be evaluated, or there is nothing to take back.
+            RunError: the log cannot be written.
+        """
+        position = self._position(record)
+        if isinstance(record, Retraction) and record.annotator not in self._said.get(position, {}):
+            raise InputError(f"{record.annotator} has said nothing of the belief {record.retract[:12]}")
+        if self._append:
+            self._append(record)
+        self._take(record, position)
+
+    def answer(self, request: Request, answer: Answer, annotator: str) -> None:
+        """Record an answer to a request."""
+        self.record(
+            Verdict(
+                belief=self.belief(request.position),
+                answer=answer,
+                annotator=annotator,
+                time=_now(),
+                drawn=request.drawn,
+                probability=request.probability,
+            )
+        )
+
+    def undo(self, annotator: str) -> bool:
+        """Take the annotator's last answer back; false where there is none."""
+        standing = {id(verdict) for said in self._said.values() for verdict in said.values()}
+        for record in reversed(self._log):
+            if record.annotator == annotator and isinstance(record, Verdict) and id(record) in standing:
+                self.record(Retraction(retract=record.belief, annotator=annotator, time=_now()))
+                return True
+        return False
+
+    def _take(self, record: Record, position: int) -> None:
+        before = self.outcome(position)
+        self._log.append(record)
+        said = self._said.setdefault(position, {})
+        said.pop(record.annotator, None)
+        if isinstance(record, Verdict):
+            said[record.annotator] = record
+        if not said:
+            del self._said[position]
+        self.__dict__.pop("inference", None)
+        if before == NOT_ASKED:
+            self._feed(position)
+        elif self.outcome(position) != before:
+            self._procedure = self._start()
+            for other in self._said:
+                self._feed(other)
+
+    def _feed(self, position: int) -> None:
+        first = next(iter(self._said[position].values()))
+        self._procedure.take(position, self.outcome(position), first.drawn)
+
+    def _position(self, record: Record) -> int:
+        belief = record.belief if isinstance(record, Verdict) else record.retract
+        rows = self.graph.beliefs.rows
+        row = self.graph.beliefs.row(belief)
+        position = int(np.searchsorted(rows, row))
+        if position == len(rows) or rows[position] != row:
+            raise InputError(f"the belief {belief[:12]} of the verdict log is not one to be evaluated")
+        return position
+
+    def belief(self, position: int) -> str:
+        """The id of a belief."""
+        return self.graph.beliefs.id(int(self.graph.beliefs.rows[position]))
+
+    def question(self, position: int) -> Question:
+        """A belief as a person meets it."""
+        row = int(self.graph.beliefs.rows[position])
+        of = f" of {self.settings.budget:,}" if self.settings.budget else ""
+        return Question(
+            triple=self.graph.beliefs.triple(row),
+            sentence=self.names.sentence(row),
+            progress=f"{self.n_verdicts + 1:,}{of}",
+        )
+
+    def outcome(self, position: int) -> int:
+        """What people said of a belief: TRUE, FALSE, AMBIGUOUS or NOT_ASKED."""
+        said = self._said.get(position)
+        return outcome(verdict.answer for verdict in said.values()) if said else NOT_ASKED
+
+    @property
+    def asked(self) -> Ints:
+        """The beliefs of which people said something, in the order in which they first did."""
+        return np.fromiter(self._said, np.int32, len(self._said))
+
+    @property
+    def n_verdicts(self) -> int:
+        """How many answers stand."""
+        return sum(len(said) for said in self._said.values())
+
+    @property
+    def cost(self) -> float:
+        """Seconds that people need to identify the entities and judge the triples that were asked."""
+        beliefs = self.graph.beliefs
+        return VERIFY * self.n_verdicts + IDENTIFY * len(np.unique(beliefs.s[beliefs.rows[self.asked]]))
+
+    @property
+    def stopped(self) -> str | None:
+        """Why there is no more to ask: "everything inferred", "budget", "converged"; None while there is."""
+        settings = self.settings
+        if self._procedure.exhausted():
+            return "everything inferred"
+        if (settings.budget and self.n_verdicts >= settings.budget) or (
+            settings.seconds and self.cost >= settings.seconds
+        ):
+            return "budget"
+        return "converged" if settings.converge and self._procedure.converged() else None
+
+    @property
+    def history(self) -> list[Point]:
+        """Where the evaluation stood after each verdict."""
+        return self._procedure.history
+
+    @property
+    def accuracy(self) -> float | None:
+        """The estimated share of true beliefs; None before anything is known."""
+        return self._procedure.accuracy()[0]
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Where the accuracy lies at the level asked for; None, as what a policy chose is no sample."""
+        return None
+
+    @cached_property
+    def inference(self) -> Inference:
+        """What follows from all verdicts, with the rules' confidences as the seed set left them."""
+        return self.infer()
+
+    def infer(self, more: Mapping[int, float] | None = None, *, relearn: bool = False) -> Inference:
+        """What follows from all verdicts.
+
+        Args:
+            more: further verdicts by row.
+            relearn: learn the rules' confidences from all of them, not only from the seed set.
+        """
+        known = {**self._sure(), **(more or {})}
+        thetas = updated_thetas(self.graph, known) if relearn else self._procedure.thetas
+        return infer_rows(self.graph, known, thetas)
+
+    def _sure(self) -> dict[int, float]:
+        outcomes = {int(self.graph.beliefs.rows[i]): self.outcome(i) for i in self._said}
+        return {row: float(value) for row, value in outcomes.items() if value != AMBIGUOUS}
+
+    def label(self) -> Labels:
+        """By position: 1 true, 0 false, -1 unknown, by inference from all verdicts."""
+        return self.inference.label()
+
+    def labels(self) -> dict[str, bool]:
+        """By belief id, every label that is not unknown."""
+        return self.inference.labels()
+
+    def by_predicate(self) -> dict[str, dict[str, Any]]:
+        """By IRI, most beliefs first: beliefs, asked, inferred, accuracy and interval."""
+        names, group = self.predicates
+        size = len(names)
+        asked = np.zeros(len(group), np.bool_)
+        asked[self.asked] = True
+        inferred = (self.label() >= 0) & ~asked
+        count = np.bincount(group, minlength=size)
+        return {
+            names[g]: {
+                "beliefs": int(count[g]),
+                "asked": int(asked[group == g].sum()),
+                "inferred": int(inferred[group == g].sum()),
+                "accuracy": accuracy,
+                "interval": None,
+            }
+            for g, accuracy in enumerate(self._procedure.accuracy(group))
+        }
+
+    @cached_property
+    def predicates(self) -> tuple[list[str], Ints]:
+        """The predicates' IRIs, most beliefs first, and each belief's number among them."""
+        beliefs = self.graph.beliefs
+        names = list(beliefs.by_predicate())
+        number = {name: g for g, name in enumerate(names)}
+        terms, at = np.unique(beliefs.p[beliefs.rows], return_inverse=True)
+        group = np.array([number[iri(beliefs.terms[int(term)])] for term in terms], dtype=np.int32)
+        return names, group[at]
+
+    def to_json(self) -> dict[str, Any]:
+        """The result, as `kgeval evaluate --json` prints it, without the seconds that it took."""
+        by_predicate = self.by_predicate()
+        return {
+            "accuracy": self.accuracy,
+            "interval": self.interval,
+            "level": self.settings.level,
+            "margin": self.settings.margin,
+            "beliefs": self.graph.n_beliefs,
+            "asked": len(self._said),
+            "inferred": sum(entry["inferred"] for entry in by_predicate.values()),
+            "policy": self.settings.policy,
+            "estimator": self.settings.own_estimator,
+            "seed": self.settings.seed,
+            "stopped": self.stopped,
+            "by_predicate": by_predicate,
+        }
+
+
+def consult(
+    evaluation: Evaluation,
+    oracle: Oracle,
+    *,
+    progress: Progress | None = None,
+    told: Callable[[Evaluation], None] = lambda _: None,
+) -> bool:
+    """Ask the oracle until the evaluation stops or the oracle quits.
+
+    Args:
+        evaluation: takes the answers.
+        oracle: gives them.
+        progress: called while a policy looks ahead.
+        told: called after each answer.
+
+    Returns:
+        Whether the evaluation stopped, rather than the oracle.
+    """
+    skipped: list[int] = []
+    while not evaluation.stopped:
+        requests = evaluation.next(1, skipped, progress)
+        if not requests:
+            if not skipped:
+                break
+            skipped = []
+            continue
+        answer = oracle.ask(evaluation.question(requests[0].position))
+        if answer is Wish.QUIT:
+            return False
+        if answer is Wish.SKIP:
+            skipped.append(requests[0].position)
+        elif answer is Wish.UNDO:
+            evaluation.undo(oracle.annotator)
+        else:
+            evaluation.answer(requests[0], Answer(answer), oracle.annotator)
+            told(evaluation)
+    return True
+
+
+def evaluate(graph: CouplingGraph, oracle: Oracle, *, threads: int = 1, **options: Any) -> Evaluation:
+    """Evaluate a graph from the first question to the last.
+
+    Args:
+        graph: from `couple`.
+        oracle: answers the questions, such as `GoldOracle("gold.csv")`.
+        threads: how many threads may look ahead.
+        **options: fields of `Settings`, such as `policy`, `budget` and `seed`.
+    """
+    evaluation = Evaluation(graph, Settings().changed(**options), threads=threads)
+    if not graph.n_beliefs:
+        raise InputError("there is no belief to evaluate; choose a wider scope")
+    consult(evaluation, oracle)
+    return evaluation
+
+
+def summary(evaluation: Evaluation) -> str:
+    """The result in a sentence."""
+    accuracy = evaluation.accuracy
+    asked = plural(len(evaluation.asked), "belief")
+    known = "nothing is known" if accuracy is None else f"accuracy {accuracy:.1%}"
+    return f"{known} after {asked} asked of {evaluation.graph.n_beliefs:,}"
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

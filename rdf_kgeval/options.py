@@ -1,0 +1,164 @@
+"""Options that several commands share, each described once."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+from rdf_kgeval.namespaces import LABEL_PROPERTIES
+
+if TYPE_CHECKING:
+    from rdf_kgeval.runs import Coupling
+    from rdf_kgeval.sources import Sources
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceOptions:
+    """Where beliefs and rules come from."""
+
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[FILE...]", help="RDF files, gzipped or not; - is standard input."),
+    ] = None
+    endpoint: Annotated[str | None, typer.Option(metavar="URL", help="SPARQL endpoint to pull from.")] = None
+    graph: Annotated[str | None, typer.Option(metavar="IRI", help="Only this named graph.")] = None
+    predicate: Annotated[
+        list[str] | None, typer.Option(metavar="IRI", help="Only this predicate (repeatable).")
+    ] = None
+    scope: Annotated[
+        Path | None, typer.Option(metavar="F.rq", help="Only what this SELECT ?s ?p ?o or CONSTRUCT returns.")
+    ] = None
+    context: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE", help="Triples taken as true (repeatable).")
+    ] = None
+    context_unknown: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Triples that may be true but are not evaluated (repeatable)."),
+    ] = None
+    ontology: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE", help="RDFS or OWL ontology (repeatable).")
+    ] = None
+    rules: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="PATH", help="Rules: .rq files, SHACL files, or folders of them (repeatable)."),
+    ] = None
+    follow_imports: Annotated[
+        bool, typer.Option("--follow-imports", help="Fetch what the ontology's owl:imports name.")
+    ] = False
+    max_groundings: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Refuse rules with more groundings than this.")
+    ] = 50_000_000
+    label_property: Annotated[
+        list[str] | None,
+        typer.Option(metavar="IRI", help="Property with names for people, best first (repeatable)."),
+    ] = None
+    lang: Annotated[str, typer.Option(metavar="TAG", help="Language of names for people.")] = "en"
+    format_: Annotated[
+        str | None,
+        typer.Option("--format", metavar="EXT", help="Format of the files: ttl, nt, nq, trig, ..."),
+    ] = None
+    timeout: Annotated[
+        float, typer.Option(min=1, metavar="SECONDS", help="Give up on a silent endpoint after this time.")
+    ] = 60
+
+    @property
+    def given(self) -> bool:
+        """Whether there is anything to read."""
+        return bool(self.files or self.endpoint)
+
+    def sources(self) -> "Sources":
+        """What to read."""
+        from rdf_kgeval.endpoint import Endpoint, Patience
+        from rdf_kgeval.scope import Scope
+        from rdf_kgeval.sources import Sources
+        from rdf_kgeval.terms import iri, iri_term
+
+        if not self.given:
+            raise typer.BadParameter("give a FILE, - for standard input, or --endpoint URL")
+        patience = Patience(timeout=self.timeout)
+        return Sources(
+            files=self.files or [],
+            endpoint=Endpoint(self.endpoint, patience=patience) if self.endpoint else None,
+            context=self.context or [],
+            context_unknown=self.context_unknown or [],
+            scope=Scope.of(predicates=self.predicate or [], graph=self.graph, scope=self.scope),
+            format=self.format_,
+            label_properties=[iri(iri_term(p)) for p in self.label_property or LABEL_PROPERTIES],
+        )
+
+    def coupling(self) -> "Coupling":
+        """By what to couple it."""
+        from rdf_kgeval.runs import Coupling
+
+        return Coupling(
+            ontologies=self.ontology or [],
+            rules=self.rules or [],
+            follow_imports=self.follow_imports,
+            max_groundings=self.max_groundings,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class MethodOptions:
+    """How to evaluate; what is not given is as the run has it, or the default."""
+
+    policy: Annotated[
+        str | None,
+        typer.Option(metavar="P", help="Which beliefs to ask: greedy, random, max-degree, cascade, ..."),
+    ] = None
+    estimator: Annotated[
+        str | None, typer.Option(metavar="E", help="How to estimate; each policy has its own.")
+    ] = None
+    budget: Annotated[
+        str | None, typer.Option(metavar="N|TIME", help="Verdicts such as 140, or time such as 2h.")
+    ] = None
+    margin: Annotated[
+        float | None, typer.Option(metavar="M", help="Stop at this half-width of the interval.")
+    ] = None
+    level: Annotated[float | None, typer.Option(metavar="L", help="Confidence of the interval.")] = None
+    seed: Annotated[int | None, typer.Option(metavar="N", help="Seed of everything random.")] = None
+    seed_size: Annotated[
+        int | None, typer.Option(metavar="N", help="Beliefs to ask at random before control takes over.")
+    ] = None
+    candidates: Annotated[
+        int | None, typer.Option(metavar="K", help="Greedy control looks only at so many candidates.")
+    ] = None
+
+    def chosen(self) -> dict[str, Any]:
+        """What was given."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if value is not None}
+
+
+def takes(*kinds: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of dataclasses; its last arguments are these dataclasses."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        all_ = list(inspect.signature(command, eval_str=True).parameters.values())
+        own, last = all_[: -len(kinds)], all_[-len(kinds) :]
+        shared = [
+            inspect.Parameter(
+                field.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=field.default if field.default is not MISSING else inspect.Parameter.empty,
+                annotation=get_type_hints(kind, include_extras=True)[field.name],
+            )
+            for kind in kinds
+            for field in fields(kind)
+        ]
+
+        def filled(**given: Any) -> None:
+            for parameter, kind in zip(last, kinds, strict=True):
+                given[parameter.name] = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
+            command(**given)
+
+        parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own] + shared
+        filled.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        filled.__annotations__ = {p.name: p.annotation for p in parameters}
+        filled.__name__, filled.__doc__ = command.__name__, command.__doc__
+        return filled
+
+    return decorate

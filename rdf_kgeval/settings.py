@@ -1,0 +1,116 @@
+"""Settings of an evaluation: which method, with what budget, from what seed."""
+
+import re
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+from rdf_kgeval.control import POLICIES, Greedy, Policy
+from rdf_kgeval.errors import InputError
+from rdf_kgeval.text import printable
+
+SEED_SIZE = 50
+"""Beliefs asked at random before control takes over, as in the paper."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How to evaluate; fixed by the first verdict of a run, but for the budget."""
+
+    policy: str = "greedy"
+    """Which beliefs to ask."""
+    estimator: str | None = None
+    """How to estimate the accuracy; the policy's own by default."""
+    seed: int = 0
+    """Of everything random."""
+    seed_size: int = SEED_SIZE
+    """Beliefs asked at random before control takes over."""
+    candidates: int | None = None
+    """For greedy control: look only at so many candidates."""
+    budget: int | None = None
+    """Verdicts, the seed set included."""
+    seconds: float | None = None
+    """Time of annotators, by the costs of identifying entities and verifying triples."""
+    margin: float = 0.05
+    """Half the width of the interval to reach."""
+    level: float = 0.95
+    """Confidence of the interval."""
+    converge: bool = True
+    """Stop when the last estimates hardly differ, for methods without an interval."""
+
+    def __post_init__(self) -> None:
+        if self.policy not in POLICIES:
+            raise InputError(
+                f"there is no policy {printable(self.policy, 40)!r}; choose one of {', '.join(POLICIES)}"
+            )
+        if self.estimator not in (None, self.own_estimator):
+            raise InputError(
+                f"the policy {self.policy} goes with the estimator {self.own_estimator}, "
+                f"not {printable(self.estimator or '', 40)!r}"
+            )
+        if self.candidates is not None and self.policy != "greedy":
+            raise InputError(f"candidates are greedy control's; the policy {self.policy} has none")
+        if self.seed < 0 or self.seed_size < 0:
+            raise InputError("the seed and the size of the seed set cannot be negative")
+        if (self.budget is not None and self.budget < 1) or (self.seconds is not None and self.seconds <= 0):
+            raise InputError("the budget must be at least one verdict, or some time such as 2h")
+        if not (0 < self.margin < 0.5 and 0.5 < self.level <= 0.999):
+            raise InputError(
+                f"the margin must lie between 0 and 0.5 and the level between 0.5 and 0.999, "
+                f"not at {self.margin} and {self.level}"
+            )
+
+    def changed(self, **options: Any) -> "Settings":
+        """With options as a user gives them; the budget is a number of verdicts or a time such as 2h."""
+        unknown = options.keys() - {field.name for field in fields(self)}
+        if unknown:
+            raise InputError(f"there is no option {printable(min(unknown), 40)!r} of an evaluation")
+        if isinstance(options.get("budget"), str):
+            options = {**options, "budget": None, "seconds": None, **parse_budget(options["budget"])}
+        if options.get("policy", self.policy) != self.policy:
+            options = {"estimator": None, "candidates": None, **options}
+        return replace(self, **options)
+
+    def fixed(self) -> "Settings":
+        """What may not change once there are verdicts."""
+        return replace(self, estimator=None, budget=None, seconds=None, converge=True)
+
+    def described(self) -> str:
+        """What is not as it would be by default, in words."""
+        own = {**self.fixed().to_json(), "policy": self.policy}
+        usual = Settings().to_json()
+        return ", ".join(f"{k} {v}" for k, v in own.items() if k == "policy" or v != usual[k])
+
+    @property
+    def own_estimator(self) -> str:
+        """The estimator that goes with the policy."""
+        return "mean" if POLICIES[self.policy].labelling == "asked" else "inferable"
+
+    @property
+    def method(self) -> str:
+        """Policy and estimator."""
+        return f"{self.policy}/{self.own_estimator}"
+
+    def chosen_policy(self) -> Policy:
+        """The policy, with its options."""
+        return POLICIES[self.policy] if self.candidates is None else Greedy(candidates=self.candidates)
+
+    def to_json(self) -> dict[str, Any]:
+        """As `config.json` keeps it."""
+        return asdict(self)
+
+
+def parse_budget(text: str) -> dict[str, float]:
+    """A budget as a user writes it: verdicts such as 140, or time such as 2h, 90m or 45s.
+
+    >>> parse_budget("140"), parse_budget("1.5h")
+    ({'budget': 140}, {'seconds': 5400.0})
+    """
+    if re.fullmatch("[1-9][0-9]{0,8}", text):
+        return {"budget": int(text)}
+    match = re.fullmatch(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)([hms])", text)
+    if match and float(match[1]) > 0:
+        return {"seconds": float(match[1]) * {"h": 3600, "m": 60, "s": 1}[match[2]]}
+    raise InputError(
+        f"the budget {printable(text, 40)!r} is neither a number of verdicts such as 140 nor a time such as "
+        "2h"
+    )

@@ -1,0 +1,44 @@
+"""What commands say: data to standard output, messages and progress to standard error."""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rdf_kgeval.files import Progress
+
+
+def print_json(value: object) -> None:
+    """Data, for programs."""
+    typer.echo(json.dumps(value, indent=2))
+
+
+def say(message: str) -> None:
+    """A message, for people."""
+    typer.echo(message, err=True)
+
+
+@contextmanager
+def progress_bar() -> Iterator["Progress"]:
+    """A progress bar on a terminal, nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda *_: None
+        return
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        tasks: dict[str, Any] = {}
+
+        def report(what: str, done: int, total: int | None) -> None:
+            if what not in tasks:
+                tasks[what] = bars.add_task(escape(what), total=total)
+            bars.update(tasks[what], completed=done, total=total)
+
+        yield report
