@@ -188,6 +188,29 @@ def _run(settings: Settings) -> Trial:
     return run_trial(_loaded["graph"], _loaded["gold"], settings)
 
 
+def plan(
+    graph: CouplingGraph,
+    methods: Iterable[Settings],
+    accuracy: float,
+    *,
+    seeds: int = 5,
+    told: Callable[[int, int], None] = lambda done, of: None,
+) -> list[dict[str, Any]]:
+    """Expected verdicts and hours of each method, by simulation with labels that are true by chance."""
+    gold = np.random.default_rng(0).random(graph.n_beliefs) < accuracy
+    trials = compare(graph, gold, methods, seeds, told=told)
+    return [
+        {
+            "method": row["method"],
+            "verdicts": row["asked"],
+            "verdicts_sd": row["asked_sd"],
+            "hours": row["cost_hours"],
+            "margin": row["margin"],
+        }
+        for row in summarise(trials)
+    ]
+
+
 def summarise(trials: Sequence[Trial]) -> list[dict[str, Any]]:
     """Means over the seeds, a row for each method."""
     methods = list(dict.fromkeys(trial.method for trial in trials))

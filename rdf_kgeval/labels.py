@@ -40,7 +40,7 @@ class Labels:
         return best[2] if best else readable(self.beliefs.terms[term])
 
     def sentence(self, row: int) -> str:
-        """A row in words, such as "Joe Louis Arena (Stadium) home stadium of Red Wings (Sports Team)"."""
+        """A row in words, such as "Joe Louis Arena (Stadium) is home stadium of Red Wings (Sports Team)"."""
         return self.in_words(self.beliefs.triple(row))
 
     def in_words(self, triple: Triple) -> str:
@@ -48,7 +48,7 @@ class Labels:
         s, p, o = triple
         if p == f"<{RDF_TYPE}>":
             return f"{self._name(s)} is a {self._name(o)}"
-        return f"{self._with_type(s)} {self._name(p)} {self._with_type(o)}"
+        return f"{self._with_type(s)} {_as_verb(self._name(p))} {self._with_type(o)}"
 
     def _name(self, text: str) -> str:
         term = self.beliefs.terms.find(text)
@@ -83,6 +83,11 @@ class Labels:
         known = [n for n in self._numbers if n is not None]
         rows = np.flatnonzero(np.isin(self.beliefs.p, known)).astype(np.int32)
         return rows, self.beliefs.s[rows]
+
+
+def _as_verb(name: str) -> str:
+    """What a thing is of another reads better with "is"."""
+    return f"is {name}" if re.fullmatch(r"(?!is )(?!\w+s of)[a-z][\w ]* of", name) else name
 
 
 def readable(term: str) -> str:

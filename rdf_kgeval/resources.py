@@ -1,4 +1,4 @@
-"""Files that ship with the package: the folders `ontologies` and `queries`."""
+"""Files that ship with the package: `ontologies`, `queries` and an example."""
 
 from pathlib import Path
 

@@ -8,6 +8,8 @@ from rdf_kgeval.control import POLICIES, Greedy, Policy
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.text import printable
 
+PLANNED = ("greedy/inferable", "random/mean")
+"""Methods that `kgeval plan` compares."""
 SEED_SIZE = 50
 """Beliefs asked at random before control takes over, as in the paper."""
 
@@ -97,6 +99,26 @@ class Settings:
     def to_json(self) -> dict[str, Any]:
         """As `config.json` keeps it."""
         return asdict(self)
+
+
+def methods_of(text: str, *, budget: str | None, **options: Any) -> list[Settings]:
+    """Settings for methods as a user names them, such as "greedy/inferable,random/mean".
+
+    A budget is spent to the last verdict, so that methods are compared at equal cost.
+    """
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names or len(set(names)) < len(names):
+        raise InputError(f"the methods {printable(text, 100)!r} are none, or one is named twice")
+    found = []
+    for name in names:
+        policy, _, estimator = name.partition("/")
+        chosen = dict(options, policy=policy, estimator=estimator or None)
+        if policy != "greedy":
+            chosen["candidates"] = None
+        if budget is not None:
+            chosen.update(budget=budget, converge=False)
+        found.append(Settings().changed(**chosen))
+    return found
 
 
 def parse_budget(text: str) -> dict[str, float]:

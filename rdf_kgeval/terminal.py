@@ -4,9 +4,13 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
+
+from rdf_kgeval.errors import InputError
+from rdf_kgeval.text import printable
 
 if TYPE_CHECKING:
     from rdf_kgeval.files import Progress
@@ -20,6 +24,21 @@ def print_json(value: object) -> None:
 def say(message: str) -> None:
     """A message, for people."""
     typer.echo(message, err=True)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file as a whole or not at all.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    new = path.with_name(path.name + ".new")
+    try:
+        new.write_text(text, encoding="utf-8")
+        new.replace(path)
+    except OSError as error:
+        new.unlink(missing_ok=True)
+        raise InputError(f"{printable(str(path))} cannot be written: {error.strerror}") from error
 
 
 @contextmanager

@@ -44,7 +44,9 @@ def graphs(draw: st.DrawFn, most: int = 9) -> CouplingGraph:
     return couple(builder.build(), rules)
 
 
-def expected(graph: CouplingGraph, known: dict[int, float], thetas: Thetas, position: int, pi: float) -> float:
+def expected(
+    graph: CouplingGraph, known: dict[int, float], thetas: Thetas, position: int, pi: float
+) -> float:
     row = int(graph.beliefs.rows[position])
     sizes = [
         int((infer_rows(graph, {**known, row: value}, thetas).label() >= 0).sum()) for value in (0.0, 1.0)
@@ -60,7 +62,9 @@ def view_of(graph: CouplingGraph, live: Live, asked: list[int], accuracy: float)
 
 
 @settings(max_examples=150)
-@given(graphs(), st.lists(st.booleans(), min_size=9, max_size=9), st.sampled_from([0.5, 0.7, 0.95]), st.data())
+@given(
+    graphs(), st.lists(st.booleans(), min_size=9, max_size=9), st.sampled_from([0.5, 0.7, 0.95]), st.data()
+)
 def test_greedy_picks_what_brute_force_picks(
     graph: CouplingGraph, truth: list[bool], accuracy: float, data: st.DataObject
 ) -> None:

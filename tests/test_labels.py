@@ -43,7 +43,7 @@ def test_the_first_property_comes_first_and_the_iri_last(labels: Labels) -> None
 
 def test_sentences_name_types(labels: Labels) -> None:
     sentences = {labels.sentence(row) for row in labels.beliefs.rows}
-    assert "Joe Louis Arena (Stadium) home stadium of Red Wings (Sports Team)" in sentences
+    assert "Joe Louis Arena (Stadium) is home stadium of Red Wings (Sports Team)" in sentences
     assert "Red Wings is a Sports Team" in sentences
     assert "Red Wings (Sports Team) founded 1926" in sentences
 

@@ -46,7 +46,7 @@ def test_init_and_show(folder: Path) -> None:
     assert (made.returncode, made.stdout) == (0, "")
     assert made.stderr == "3 beliefs in 2 predicates, 0 constraints: run\n"
     shown = kgeval("show", "run", cwd=folder)
-    assert "Joe Louis Arena (Stadium) home stadium of Red Wings (Sports Team)" in shown.stdout
+    assert "Joe Louis Arena (Stadium) is home stadium of Red Wings (Sports Team)" in shown.stdout
     summary = json.loads(kgeval("show", "run", "--json", cwd=folder).stdout)
     assert summary["beliefs"] == 3
     assert summary["predicates"] == 2
