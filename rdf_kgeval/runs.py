@@ -205,6 +205,8 @@ def _write_config(folder: Path, config: Mapping[str, Any]) -> None:
         new.replace(folder / "config.json")
         _sync(folder)
     except OSError as error:
+        with suppress(OSError):
+            new.unlink(missing_ok=True)
         raise RunError(f"{printable(str(folder))} cannot be written: {error.strerror}") from error
 
 
