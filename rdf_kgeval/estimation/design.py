@@ -1,8 +1,8 @@
 """What a sampling design is: it says whom to ask next, when to stop, and how accurate the graph is.
 
-A design is a pure function of the population, its options and the answers so far: the order of its draws comes
-from a seed and from answers earlier in that order, never from when answers arrived. The same answers therefore
-give the same draws, stop and estimate, and resuming a run is replaying its log.
+A design is a pure function of the population, its options and the answers so far: the order of its draws
+comes from a seed and from answers earlier in that order, never from when answers arrived. The same answers
+therefore give the same draws, stop and estimate, and resuming a run is replaying its log.
 """
 
 from dataclasses import dataclass
@@ -40,7 +40,11 @@ class Population:
         n = len(self.predicate)
         if not n:
             raise InputError("there is no belief to evaluate; choose a wider scope")
-        if len(self.subject) != n or len(self.known) != n or (self.truth is not None and len(self.truth) != n):
+        if (
+            len(self.subject) != n
+            or len(self.known) != n
+            or (self.truth is not None and len(self.truth) != n)
+        ):
             raise InputError("the columns of a population differ in length; give one entry for each belief")
 
     def __len__(self) -> int:
@@ -146,10 +150,14 @@ class Scale:
         """How far the whole graph's accuracy moves with the share of true verdicts."""
         return self.rest / (self.known + self.rest) / (1 - 2 * self.error)
 
+    def margin(self, margin: float) -> float:
+        """The margin for the share of true verdicts that gives this one for the whole graph."""
+        return margin / self.factor if self.rest else 1.0
+
     def whole(self, share: float) -> float:
         """The whole graph's accuracy."""
         corrected = min(max((share - self.error) / (1 - 2 * self.error), 0.0), 1.0)
-        return (self.known_true + self.rest * corrected) / (self.known + self.rest)
+        return float((self.known_true + self.rest * corrected) / (self.known + self.rest))
 
     def estimate(self, share: float, interval: tuple[float, float] | None) -> Estimate:
         """The whole graph's estimate, from one of the sampled part."""
@@ -160,20 +168,20 @@ class Scale:
 class Path:
     """The draws so far and the answers on them, in the order of the draws; a base for designs.
 
-    Answers are followed in that order up to the first one that is out. Where the margin is reached on the way,
-    later answers no longer count: going on would be looking twice.
+    Answers are followed in that order up to the first one that is out. Where the margin is reached on the
+    way, later answers no longer count: going on would be looking twice.
     """
 
     note: str | None = None
     adaptive = True
     """Whether later draws depend on earlier answers."""
 
-    def __init__(self, population: Population, options: Options) -> None:
+    def __init__(self, population: Population, options: Options, margin: float | None = None) -> None:
         self.population = population
         self.options = options
         self.scale = Scale.of(population, options.error)
-        self.margin = None if options.margin is None else options.margin / max(self.scale.factor, 1e-12)
-        """The margin for what is sampled."""
+        self.margin = None if options.margin is None else margin or self.scale.margin(options.margin)
+        """The margin for the share of true verdicts among what is sampled."""
         self._position = np.empty(0, np.int64)
         self._chance = np.empty(0)
         self._reset()
@@ -189,10 +197,10 @@ class Path:
         raise NotImplementedError
 
     def _extend(self) -> tuple[Ints, Floats]:
-        """The next draws and their chances, given all answers on those before; none when there are no more."""
+        """The next draws and their chances, given all answers on those before; none at the end."""
         raise NotImplementedError
 
-    def _observe(self, answer: int) -> bool:
+    def _observe(self, position: int, answer: int) -> bool:
         """Take in the answer on the next draw; whether the margin is now reached."""
         raise NotImplementedError
 
@@ -214,10 +222,11 @@ class Path:
         new: list[int] = []
         seen = len(self._followed)
         while not self._stopped and (seen < self._drawn or self._draw_more()):
-            answer = int(answers[self._position[seen]])
+            position = int(self._position[seen])
+            answer = int(answers[position])
             if answer == NOT_ASKED:
                 break
-            self._stopped = self._observe(answer)
+            self._stopped = self._observe(position, answer)
             new.append(answer)
             seen += 1
         if new:

@@ -1,11 +1,13 @@
 """The hierarchical Beta model: strata differ, but not without limit.
 
-Stratum h of N_h beliefs has accuracy theta_h ~ Beta(mu * kappa, (1 - mu) * kappa). The mean mu and the likeness
-kappa of the strata are unknown: a grid over both carries their posterior exactly, since the answers of a stratum
-enter it by the Beta-binomial forecast `(mu * kappa + k_h) / (kappa + n_h)` of each next answer. Given a point of the
-grid, the number of true beliefs in a stratum has, after k of n true ones and with R = N - n left,
+Stratum h of N_h beliefs has accuracy theta_h ~ Beta(mu * kappa, (1 - mu) * kappa). The mean mu and the
+likeness kappa of the strata are unknown: a grid over both carries their posterior exactly, since the answers
+of a stratum enter it by the Beta-binomial forecast `(mu * kappa + k_h) / (kappa + n_h)` of each next answer.
+Given a point of the grid, the number of true beliefs in a stratum has, after k of n true ones and with R = N
+- n left,
 
-`mean = k + R * e`, `variance = R * e * (1 - e) * (S + R) / (S + 1)`, `e = (mu * kappa + k) / S`, `S = kappa + n`
+`mean = k + R * e`, `variance = R * e * (1 - e) * (S + R) / (S + 1)`, `e = (mu * kappa + k) / S`, `S = kappa +
+n`
 
 so that what is fully labelled is known exactly. Gelman et al., Bayesian Data Analysis, chapter 5; finite
 populations: Ericson (JRSSB 1969).
@@ -51,7 +53,9 @@ GRID = make_grid()
 
 
 @kernel
-def begin(a: Floats, b: Floats, prior: Floats, size: Floats, weight: Floats, mean: Floats, var: Floats) -> None:
+def begin(
+    a: Floats, b: Floats, prior: Floats, size: Floats, weight: Floats, mean: Floats, var: Floats
+) -> None:
     """Set the grid's weights, and the mean and variance of the number of true beliefs at each point."""
     for g in range(weight.size):
         weight[g], mean[g], var[g] = prior[g], 0.0, 0.0
@@ -84,7 +88,9 @@ def observe(
         total += weight[g]
         e1 = (a[g] + k[h] + answer) / (s + 1)
         mean[g] += answer + (left - 1) * e1 - left * e
-        var[g] += (left - 1) * e1 * (1 - e1) * (s + left) / (s + 2) - left * e * (1 - e) * (s + left) / (s + 1)
+        var[g] += (left - 1) * e1 * (1 - e1) * (s + left) / (s + 2) - left * e * (1 - e) * (s + left) / (
+            s + 1
+        )
     n[h] += 1
     k[h] += answer
     middle, spread = 0.0, 0.0
@@ -114,18 +120,21 @@ def posterior(grid: Grid, n: Floats, k: Floats) -> Floats:
     seen = n > 0
     log = np.log(grid.weight) + (betaln(a + k[seen], b + (n - k)[seen]) - betaln(a, b)).sum(axis=1)
     weight: Floats = np.exp(log - log.max())
-    return weight / weight.sum()
+    weight /= weight.sum()
+    return weight
 
 
-def moments(grid: Grid, weight: Floats, size: Floats, n: Floats, k: Floats, of: Ints) -> tuple[Floats, Floats]:
-    """Posterior mean and variance of the number of true beliefs in groups of cells; `of` is each cell's group."""
-    groups = int(of.max()) + 1
+def moments(
+    grid: Grid, weight: Floats, size: Floats, n: Floats, k: Floats, first: Ints
+) -> tuple[Floats, Floats]:
+    """Posterior mean and variance of the number of true beliefs in groups of cells.
+
+    The cells of a group follow one another; `first` is each group's first one.
+    """
     s = (grid.a + grid.b)[:, None] + n
     e = (grid.a[:, None] + k) / s
     left = size - n
-    mean, var = k + left * e, left * e * (1 - e) * (s + left) / (s + 1)
-    at = np.zeros((len(of), groups))
-    at[np.arange(len(of)), of] = 1.0
-    means, variances = mean @ at, var @ at
-    middle = weight @ means
-    return middle, weight @ (variances + (means - middle) ** 2)
+    mean = np.add.reduceat(k + left * e, first, axis=1)
+    var = np.add.reduceat(left * e * (1 - e) * (s + left) / (s + 1), first, axis=1)
+    middle = weight @ mean
+    return middle, weight @ (var + (mean - middle) ** 2)

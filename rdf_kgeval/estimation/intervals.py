@@ -1,7 +1,7 @@
 """Intervals for a proportion: k of n draws were true.
 
-All but the betting interval come from a formula for one look at the data; what they keep when one stops as soon
-as they are narrow is measured in benchmarks/COVERAGE.md.
+All but the betting interval come from a formula for one look at the data; what they keep when one stops as
+soon as they are narrow is measured in benchmarks/COVERAGE.md.
 """
 
 from collections.abc import Callable
@@ -27,8 +27,8 @@ def quantile(level: float) -> float:
 def wilson(n: float, k: float, level: float) -> Interval:
     """The score interval of Wilson (JASA 1927).
 
-    `(k + z^2/2 +- z * sqrt(k * (n - k) / n + z^2/4)) / (n + z^2)`; n and k need not be whole, so that a design's
-    effective size can stand in for the number of draws.
+    `(k + z^2/2 +- z * sqrt(k * (n - k) / n + z^2/4)) / (n + z^2)`; n and k need not be whole, so that a
+    design's effective size can stand in for the number of draws.
     """
     if n <= 0:
         return 0.0, 1.0
@@ -41,8 +41,8 @@ def wilson(n: float, k: float, level: float) -> Interval:
 def hpd(a: float, b: float, level: float) -> Interval:
     """The narrowest interval that holds `level` of a Beta(a, b) distribution.
 
-    Where the density falls or rises throughout, it starts at that end; where it rises at both (a, b < 1), it is
-    the equal-tailed one. Else both ends have the same density: `f(lo) = f(hi)`, `F(hi) - F(lo) = level`.
+    Where the density falls or rises throughout, it starts at that end; where it rises at both (a, b < 1), it
+    is the equal-tailed one. Else both ends have the same density: `f(lo) = f(hi)`, `F(hi) - F(lo) = level`.
     """
     if a < 1 and b < 1:
         tail = (1 - level) / 2
@@ -72,51 +72,64 @@ def ahpd(n: float, k: float, level: float) -> Interval:
     return min(found, key=lambda ends: ends[1] - ends[0])
 
 
-def fixed_width(n: float, k: float, margin: float, shrink: float, z: float) -> tuple[bool, Interval]:
-    """The fixed-width sequential interval of Frey (The American Statistician 2010).
+def adjusted_wald(n: float, k: float, shrink: float, z: float) -> Interval:
+    """The interval behind the fixed-width sequential design of Frey (The American Statistician 2010).
 
-    With the adjusted proportion `p = (k + a) / (n + 2a)`, stop when `z^2 * p * (1 - p) / n <= margin^2` and report
-    `p +- margin`. For each a, the least z is found by exact recursion over (n, k) such that the coverage, stopping
-    included, is nowhere below the level.
-
-    Returns:
-        Whether to stop, and the interval as it would be reported.
+    With the adjusted proportion `p = (k + a) / (n + 2a)` it is `p +- z * sqrt(p * (1 - p) / n)`, not cut to
+    [0, 1]. The design stops when its half-width is at most the margin and reports `p +- margin`. For each a,
+    the least z is found by exact recursion over (n, k) such that the coverage, stopping included, is nowhere
+    below the level.
     """
+    if n <= 0:
+        return 0.0, 1.0
     p = (k + shrink) / (n + 2 * shrink)
-    half = margin if n <= 0 else max(margin, z * float(np.sqrt(p * (1 - p) / n)))
-    return n > 0 and half <= margin, (max(0.0, p - half), min(1.0, p + half))
+    half = z * float(np.sqrt(p * (1 - p) / n))
+    return p - half, p + half
 
 
-def betting(n: int, k: int, size: float, level: float) -> Interval:
-    """A confidence sequence for draws without replacement (Waudby-Smith and Ramdas, NeurIPS 2020, JRSSB 2023).
+def betting(n: int, k: int, size: float, level: float, margin: float = 0.05) -> Interval:
+    """A confidence sequence without replacement (Waudby-Smith and Ramdas, NeurIPS 2020, JRSSB 2023).
 
-    Against each number K of true beliefs among `size` a bettor stakes on the next answer at odds that K would make
-    fair, in the proportions of the Beta(1/2, 1/2) forecast from the answers before. Its wealth is the ratio of the
-    two forecasts of all answers,
-
-    `W(K) = B(k + 1/2, n - k + 1/2) / B(1/2, 1/2) * [size]_n / ([K]_k [size - K]_(n-k))`
-
-    with falling factorials `[x]_j`; it is a martingale if K is the truth and so passes `1 / (1 - level)` ever with
-    probability at most 1 - level (Ville). The interval is every K whose bettor never got so rich now; it holds at
-    all times at once. An infinite size gives draws with replacement.
+    Against each number K of true beliefs among `size`, bettors stake on every answer at odds that K would
+    make fair, one as if the number were J: its wealth after k of n true answers is `L(J) / L(K)` with the
+    likelihood `L(K) = [K]_k [size - K]_(n-k) / [size]_n` in falling factorials `[x]_j`. A tenth of the money
+    goes to J ~ Beta-binomial(1/2, 1/2), whose average of L is `B(k + 1/2, n - k + 1/2) / B(1/2, 1/2)`: it
+    wins in the end whatever the truth. The rest goes to `J = K +- margin * size`, which win soonest when that
+    is how far off K is. If K is the truth the wealth is a martingale and ever exceeds `1 / (1 - level)` with
+    probability at most 1 - level (Ville), so the interval of all K whose bettors are not that rich holds at
+    all times at once. An infinite size means draws with replacement.
     """
     if n == 0:
         return 0.0, 1.0
-    bound = -np.log1p(-level) - float(betaln(k + 0.5, n - k + 0.5) - betaln(0.5, 0.5))
-    if np.isinf(size):
-        return _betting_infinite(n, k, bound)
-    bound -= float(gammaln(size + 1) - gammaln(size - n + 1))
+    size = int(min(size, _INFINITE))
+    far = round(margin * size)
+    mixed = float(betaln(k + 0.5, n - k + 0.5) - betaln(0.5, 0.5)) + float(
+        gammaln(size + 1) - gammaln(size - n + 1)
+    )
 
-    def poor(count: float) -> bool:
-        log_likelihood = (
-            gammaln(count + 1) - gammaln(count - k + 1)
-            + gammaln(size - count + 1) - gammaln(size - count - (n - k) + 1)
+    def likelihood(count: int) -> float:
+        if count < k or size - count < n - k:
+            return -np.inf
+        true, false = count, size - count
+        return float(
+            gammaln(true + 1) - gammaln(true - k + 1) + gammaln(false + 1) - gammaln(false - (n - k) + 1)
         )
-        return bool(-log_likelihood < bound)
 
-    least, most = k, int(size) - (n - k)
+    def poor(count: int, other: int) -> bool:
+        """Whether the money on numbers nearer to the answers is not rich; it grows with the distance."""
+        against = likelihood(count)
+        wealth = 0.1 * np.exp(min(mixed - against, 50.0))
+        return bool(wealth + 0.45 * np.exp(min(likelihood(other) - against, 50.0)) < 1 / (1 - level))
+
+    least, most = k, size - (n - k)
     likeliest = min(max(round(k / n * size), least), most)
-    return _edge(poor, likeliest, least) / size, _edge(poor, likeliest, most) / size
+    low = _edge(lambda count: poor(count, min(count + far, size)), likeliest, least)
+    high = _edge(lambda count: poor(count, max(count - far, 0)), likeliest, most)
+    return low / size, high / size
+
+
+_INFINITE = 1e7
+"""A population as good as infinite, whose factorials still have enough digits."""
 
 
 def _edge(inside: Callable[[int], bool], start: int, end: int) -> int:
@@ -127,13 +140,3 @@ def _edge(inside: Callable[[int], bool], start: int, end: int) -> int:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if inside(start + step * middle) else (low, middle - 1)
     return start + step * low
-
-
-def _betting_infinite(n: int, k: int, bound: float) -> Interval:
-    def wealth(p: float) -> float:
-        return float(-(k * np.log(p) + (n - k) * np.log1p(-p)) - bound)
-
-    tiny, likeliest = 1e-12, k / n
-    lo = 0.0 if k == 0 else float(brentq(wealth, tiny, likeliest if k < n else 1 - tiny, xtol=1e-12))
-    hi = 1.0 if k == n else float(brentq(wealth, likeliest if k else tiny, 1 - tiny, xtol=1e-12))
-    return lo, hi

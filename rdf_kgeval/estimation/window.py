@@ -1,8 +1,8 @@
 """Intervals of a fixed width under a Beta posterior: where they lie best, and when they hold enough.
 
-A posterior with mean M and variance V is taken as the Beta distribution with these moments, of precision
-`nu = M * (1 - M) / V - 1` (its two parameters' sum). Stopping when the best interval of width `2 * margin` holds a
-share `mass` of it is, for each mean, a least precision: a table of it makes the check an interpolation.
+A posterior with mean M and variance V is taken as the Beta distribution with these moments, of precision `nu
+= M * (1 - M) / V - 1` (its two parameters' sum). Stopping when the best interval of width `2 * margin` holds
+a share `mass` of it is, for each mean, a least precision: a table of it makes the check an interpolation.
 """
 
 import math
@@ -20,7 +20,7 @@ STEPS = 1000
 
 @kernel
 def best_start(a: float, b: float, width: float) -> float:
-    """Where the interval of this width that holds most of Beta(a, b) starts: its ends have the same density."""
+    """Where the interval of this width that holds most of Beta(a, b) starts: its ends are equally dense."""
     low, high = 0.0, 1.0 - width
     for _ in range(50):
         x = (low + high) / 2
@@ -71,7 +71,7 @@ def precise(mean: float, variance: float, shrink: float, table: Floats) -> bool:
         return False
     x = (mean * nu + shrink) / (nu + 2 * shrink) * (table.size - 1)
     i = min(int(x), table.size - 2)
-    return nu + 2 * shrink >= table[i] * (i + 1 - x) + table[i + 1] * (x - i)
+    return bool(nu + 2 * shrink >= table[i] * (i + 1 - x) + table[i + 1] * (x - i))
 
 
 def half_width(a: float, b: float, mass: float) -> float:
