@@ -8,25 +8,35 @@ from scipy.special import ndtr
 from rdf_kgeval.estimation.design import Options, Scale
 from rdf_kgeval.estimation.intervals import quantile
 
+Table = dict[float, dict[float, float]]
+
 MARGINS = (0.03, 0.05, 0.1)
 LEVELS = (0.9, 0.95, 0.99)
 
 SHRINK = 0.25
 """Pseudo-counts on either side by which the posterior of `stratified/bayes` is shrunk."""
 
-MASS = {
+Z = {
     False: {
-        0.03: {0.9: 0.92, 0.95: 0.962, 0.99: 0.993},
-        0.05: {0.9: 0.92, 0.95: 0.962, 0.99: 0.993},
-        0.1: {0.9: 0.92, 0.95: 0.962, 0.99: 0.993},
+        0.03: {0.9: 1.78, 0.95: 2.08, 0.99: 2.7},
+        0.05: {0.9: 1.78, 0.95: 2.08, 0.99: 2.7},
+        0.1: {0.9: 1.78, 0.95: 2.08, 0.99: 2.7},
     },
     True: {
-        0.03: {0.9: 0.94, 0.95: 0.972, 0.99: 0.995},
-        0.05: {0.9: 0.94, 0.95: 0.972, 0.99: 0.995},
-        0.1: {0.9: 0.94, 0.95: 0.972, 0.99: 0.995},
+        0.03: {0.9: 1.88, 0.95: 2.2, 0.99: 2.8},
+        0.05: {0.9: 1.88, 0.95: 2.2, 0.99: 2.8},
+        0.1: {0.9: 1.88, 0.95: 2.2, 0.99: 2.8},
     },
 }
-"""The share of the posterior that the interval of `stratified/bayes` must hold, by `strict`."""
+"""The normal quantile of the mass that the interval of `stratified/bayes` must hold, by `strict`."""
+
+ASSISTED_SHRINK = 0.25
+ASSISTED_Z = {
+    0.03: {0.9: 1.78, 0.95: 2.08, 0.99: 2.7},
+    0.05: {0.9: 1.78, 0.95: 2.08, 0.99: 2.7},
+    0.1: {0.9: 1.78, 0.95: 2.08, 0.99: 2.7},
+}
+"""The same for `assisted/difference`."""
 
 FIXED_WIDTH = {
     0.03: {0.9: (1.5, 1.8), 0.95: (1.5, 2.1), 0.99: (1.5, 2.8)},
@@ -54,16 +64,13 @@ def calibrated_margin(scale: Scale, options: Options) -> float | None:
     return sampled if fits and LEVELS[0] <= options.level <= LEVELS[-1] else None
 
 
-def stopping_mass(margin: float, level: float, strict: bool) -> float:
+def stopping_mass(margin: float, level: float, table: Table) -> float:
     """The mass for any margin and level among the calibrated ones.
 
-    Between them, the normal quantile of the mass exceeds that of the level by the largest factor at the
-    corners.
+    Between them, z exceeds the normal quantile of the level by the largest factor at the corners.
     """
-    table = MASS[strict]
-    factor = max(
-        quantile(table[m][v]) / quantile(v) for m in _around(margin, MARGINS) for v in _around(level, LEVELS)
-    )
+    corners = [(m, v) for m in _around(margin, MARGINS) for v in _around(level, LEVELS)]
+    factor = max(table[m][v] / quantile(v) for m, v in corners)
     return float(2 * ndtr(factor * quantile(level)) - 1)
 
 

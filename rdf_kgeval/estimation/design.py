@@ -200,8 +200,8 @@ class Path:
         """The next draws and their chances, given all answers on those before; none at the end."""
         raise NotImplementedError
 
-    def _observe(self, position: int, answer: int) -> bool:
-        """Take in the answer on the next draw; whether the margin is now reached."""
+    def _observe(self, at: int, answer: int) -> bool:
+        """Take in the answer on the draw with this number; whether the margin is now reached."""
         raise NotImplementedError
 
     def estimate(self, answers: Int8s) -> Estimate:
@@ -222,11 +222,10 @@ class Path:
         new: list[int] = []
         seen = len(self._followed)
         while not self._stopped and (seen < self._drawn or self._draw_more()):
-            position = int(self._position[seen])
-            answer = int(answers[position])
+            answer = int(answers[self._position[seen]])
             if answer == NOT_ASKED:
                 break
-            self._stopped = self._observe(position, answer)
+            self._stopped = self._observe(seen, answer)
             new.append(answer)
             seen += 1
         if new:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.estimation import srs, stratified, twcs
+from rdf_kgeval.estimation import assisted, srs, stratified, twcs
 from rdf_kgeval.estimation.design import Design, Options, Population
 
 DEFAULT = "stratified/bayes"
@@ -58,6 +58,7 @@ DESIGNS = {
         ("srs/fixed-width", srs.fixed_width, True),
         ("twcs/wilson", twcs.wilson, False),
         ("twcs/ahpd", twcs.ahpd, False),
+        ("assisted/difference", assisted.difference, False),
         ("anytime/betting", srs.betting, True),
     )
 }

@@ -52,7 +52,7 @@ def estimate_groups(
     cell = np.searchsorted(cells, codes[asked])
     n = np.bincount(cell, minlength=len(cells)).astype(np.float64)
     cases = (answers == TRUE, (answers == TRUE) | (answers == AMBIGUOUS))
-    true = [np.bincount(cell, case.astype(np.float64), minlength=len(cells)) for case in cases]
+    true = [np.bincount(cell, case, minlength=len(cells)).astype(np.float64) for case in cases]
     found = [_shares(size, n, k, of, groups, level, error) for k in true]
     share = (found[0][0] + found[1][0]) / 2
     ends = np.array([found[0][1], found[1][2]])

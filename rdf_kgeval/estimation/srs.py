@@ -66,7 +66,7 @@ class Srs(Path):
         block = self._order[at : at + max(_CHUNK, at // 4)]
         return block, 1.0 / (len(self._order) - np.arange(at, at + len(block)))
 
-    def _observe(self, position: int, answer: int) -> bool:
+    def _observe(self, at: int, answer: int) -> bool:
         self._n += 1
         self._k += answer == TRUE
         self._pending += answer == AMBIGUOUS

@@ -3,7 +3,7 @@
 import numpy as np
 
 from rdf_kgeval.estimation import srs
-from rdf_kgeval.estimation.calibration import FALLBACK, SHRINK, calibrated_margin, stopping_mass
+from rdf_kgeval.estimation.calibration import FALLBACK, SHRINK, Z, calibrated_margin, stopping_mass
 from rdf_kgeval.estimation.design import (
     AMBIGUOUS,
     TRUE,
@@ -108,7 +108,7 @@ class Stratified(Path):
     """
 
     def __init__(self, population: Population, options: Options, margin: float) -> None:
-        self._mass = stopping_mass(margin, options.level, options.strict)
+        self._mass = stopping_mass(margin, options.level, Z[options.strict])
         self._table = least_precision(margin, self._mass)
         self._by_predicate = options.objective == "predicate"
         rest = np.flatnonzero(population.known < 0)
@@ -142,8 +142,8 @@ class Stratified(Path):
             self._taken[h] += 1
         return position, chance
 
-    def _observe(self, position: int, answer: int) -> bool:
-        h = int(self._stratum[position])
+    def _observe(self, at: int, answer: int) -> bool:
+        h = int(self._stratum[self._position[at]])
         if answer == AMBIGUOUS:
             self._pending[h] += 1
         else:

@@ -90,9 +90,9 @@ class Twcs(Path):
             self._ends_at += [0] * (m - 1) + [m]
         return np.array(position, np.int64), np.array(chance)
 
-    def _observe(self, position: int, answer: int) -> bool:
-        m = self._ends_at[len(self._in_cluster) + self._labels]
-        self._answered[position] = answer
+    def _observe(self, at: int, answer: int) -> bool:
+        m = self._ends_at[at]
+        self._answered[int(self._position[at])] = answer
         self._in_cluster.append(answer)
         if not m:
             return False
