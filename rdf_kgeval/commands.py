@@ -137,6 +137,8 @@ def _consult(opened: "Run", oracle: str, annotator: str, method: MethodOptions) 
     with open_evaluation(opened, method.chosen(), threads=os.cpu_count() or 1) as evaluation:
         if evaluation.stopped:
             say(f"nothing to ask: {evaluation.stopped}")
+        if evaluation.note:
+            say(f"note: {evaluation.note}")
         try:
             if oracle == "prompt":
                 consult(evaluation, answering, told=lambda _: say("noted"))
@@ -197,13 +199,14 @@ def _report(evaluation: "Evaluation", as_json: bool, seconds: float, *, by_predi
     if not by_predicate:
         return
     table = Table(box=None, header_style="bold")
-    table.add_column("predicate")
-    for column in ("beliefs", "asked", "inferred", "accuracy"):
+    table.add_column("predicate", overflow="fold")
+    for column in ("beliefs", "asked", "inferred", "accuracy", "interval"):
         table.add_column(column, justify="right")
     for name, entry in result["by_predicate"].items():
         accuracy = "unknown" if entry["accuracy"] is None else f"{entry['accuracy']:.1%}"
         counts = (f"{entry[column]:,}" for column in ("beliefs", "asked", "inferred"))
-        table.add_row(Text(printable(name, 100)), *counts, accuracy)
+        interval = "{:.1%} to {:.1%}".format(*entry["interval"]) if entry["interval"] else ""
+        table.add_row(Text(printable(name, 100)), *counts, accuracy, interval)
     console.print(table)
 
 
@@ -375,7 +378,7 @@ def compare(
     methods: Annotated[
         str,
         typer.Option(metavar="POLICY/ESTIMATOR,...", help="The methods to compare, such as random/mean."),
-    ] = "greedy/inferable,random/mean",
+    ] = "default,srs/wilson,greedy/inferable",
     seeds: Annotated[int, typer.Option(min=1, metavar="N", help="How often to run each.")] = 30,
     budget: Annotated[
         str | None,

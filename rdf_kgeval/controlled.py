@@ -4,7 +4,6 @@ The estimate is the mean label over the inferable set. It has no interval: what 
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -16,30 +15,11 @@ from rdf_kgeval.inference.confidence import updated_thetas
 from rdf_kgeval.inference.inference import label, normalise_class_mass
 from rdf_kgeval.inference.live import Live, Progress
 from rdf_kgeval.inference.model import UNKNOWN
+from rdf_kgeval.procedure import Estimated, Point, Request
 from rdf_kgeval.verdicts import AMBIGUOUS, NOT_ASKED, Drawn
 
 LAST, RANGE = 10, 0.004
 """The estimate has converged when so many last ones lie within this range (our reading of the paper)."""
-
-
-@dataclass(frozen=True)
-class Request:
-    """A belief to ask, by position, and how it was drawn."""
-
-    position: int
-    drawn: Drawn
-    probability: float | None = None
-
-
-@dataclass(frozen=True)
-class Point:
-    """Where an evaluation stood after a verdict."""
-
-    asked: int
-    accuracy: float | None
-    """None while nothing is known."""
-    inferred: int
-    """Labelled without having been asked."""
 
 
 class Labelling(Protocol):
@@ -58,13 +38,21 @@ class Controlled:
     """A seed set and a policy at work; a pure function of the verdicts that it took, in their order."""
 
     def __init__(
-        self, graph: CouplingGraph, policy: Policy, *, seed: int, seed_size: int, threads: int = 1
+        self,
+        graph: CouplingGraph,
+        policy: Policy,
+        *,
+        seed: int,
+        seed_size: int,
+        converge: bool = True,
+        threads: int = 1,
     ) -> None:
         n = graph.n_beliefs
         self._graph = graph
         self._policy = policy
         self._seed = seed
         self._size = min(seed_size, n)
+        self._converge = converge
         self._threads = threads
         self._order = np.random.default_rng(seed).permutation(n).astype(np.int32)
         self._outcome = np.full(n, NOT_ASKED, np.int8)
@@ -73,6 +61,7 @@ class Controlled:
         self._masses = (UNKNOWN, UNKNOWN)
         self.thetas = graph.thetas
         """Each rule's weights; after the seed set, as its verdicts left them."""
+        self.note: str | None = None
         self.history: list[Point] = []
         """After each verdict from the end of the seed set on."""
         if not self._size:
@@ -109,14 +98,18 @@ class Controlled:
             self._labelling.take(position, float(outcome))
         asked = self._outcome != NOT_ASKED
         inferred = int((self.label()[~asked] >= 0).sum())
-        self.history.append(Point(int(asked.sum()), self.accuracy()[0], inferred))
+        self.history.append(Point(int(asked.sum()), self.estimate(final=False).accuracy, inferred))
 
     def label(self) -> Labels:
         """The inferable set; before the seed set is whole, what was said."""
         return self._said() if self._labelling is None else self._labelling.label()
 
-    def accuracy(self, group: Ints | None = None) -> list[float | None]:
-        """The mean label of all beliefs, or of each group from 0 on; None where nothing is known.
+    def estimate(self, *, final: bool) -> Estimated:
+        """The mean label."""
+        return self.estimate_groups(np.zeros(len(self._outcome), np.int32), final=final)[0]
+
+    def estimate_groups(self, group: Ints, *, final: bool) -> list[Estimated]:
+        """The mean label of each group.
 
         Where inference makes the labels, the classes' masses are first set right by the seed set.
         """
@@ -124,21 +117,19 @@ class Controlled:
         if isinstance(self._labelling, Live):
             asked = np.flatnonzero(self._said() >= 0).astype(np.int32)
             labels = label(normalise_class_mass(self._labelling.x, *self._masses, asked))
-        if group is None:
-            group = np.zeros(len(labels), np.int32)
         size = int(group.max(initial=0)) + 1
-        count = np.bincount(group[labels >= 0], minlength=size)
-        true = np.bincount(group[labels == 1], minlength=size)
-        return [float(t / c) if c else None for t, c in zip(true, count, strict=True)]
+        known = group >= 0
+        count = np.bincount(group[known & (labels >= 0)], minlength=size)
+        true = np.bincount(group[known & (labels == 1)], minlength=size)
+        return [Estimated(float(t / c) if c else None, None) for t, c in zip(true, count, strict=True)]
 
-    def converged(self) -> bool:
-        """Whether the last estimates hardly differ."""
+    def stopped(self) -> str | None:
+        """When all is asked or inferred, or the last estimates hardly differ."""
+        if ((self.label() >= 0) | (self._outcome != NOT_ASKED)).all():
+            return "everything inferred"
         last = [point.accuracy for point in self.history[-LAST:] if point.accuracy is not None]
-        return len(last) == LAST and max(last) - min(last) <= RANGE
-
-    def exhausted(self) -> bool:
-        """Whether every belief is asked or inferred."""
-        return bool(((self.label() >= 0) | (self._outcome != NOT_ASKED)).all())
+        settled = self._converge and len(last) == LAST and max(last) - min(last) <= RANGE
+        return "converged" if settled else None
 
     def _begin(self) -> None:
         """The seed set is whole: learn the rules' confidences, solve, and fix the class masses."""

@@ -12,14 +12,17 @@ import numpy as np
 
 from rdf_kgeval.beliefs import Ints
 from rdf_kgeval.control import Labels
-from rdf_kgeval.controlled import Controlled, Point, Request
+from rdf_kgeval.controlled import Controlled
 from rdf_kgeval.coupling import CouplingGraph
 from rdf_kgeval.errors import InputError
+from rdf_kgeval.estimation import DESIGNS
 from rdf_kgeval.inference.confidence import updated_thetas
 from rdf_kgeval.inference.inference import Inference, infer_rows
 from rdf_kgeval.inference.live import Progress
 from rdf_kgeval.labels import Labels as Names
 from rdf_kgeval.oracles import Oracle, Question, Wish
+from rdf_kgeval.procedure import Estimated, Point, Procedure, Request
+from rdf_kgeval.sampled import Sampled
 from rdf_kgeval.settings import Settings
 from rdf_kgeval.terms import iri
 from rdf_kgeval.text import plural
@@ -74,13 +77,26 @@ class Evaluation:
         for record in records:
             self._take(record, self._position(record))
 
-    def _start(self) -> Controlled:
+    def _start(self) -> Procedure:
         settings = self.settings
+        if settings.method in DESIGNS:
+            return Sampled(
+                self.graph,
+                DESIGNS[settings.method],
+                uses_truth=settings.policy == "assisted",
+                margin=settings.margin,
+                level=settings.level,
+                seed=settings.seed,
+                strict=settings.strict,
+                objective=settings.objective,
+                error=settings.error_rate,
+            )
         return Controlled(
             self.graph,
             settings.chosen_policy(),
             seed=settings.seed,
             seed_size=settings.seed_size,
+            converge=settings.converge,
             threads=self._threads,
         )
 
@@ -199,15 +215,15 @@ class Evaluation:
 
     @property
     def stopped(self) -> str | None:
-        """Why there is no more to ask: "everything inferred", "budget", "converged"; None while there is."""
+        """Why there is no more to ask; None while there is.
+
+        One of "margin", "budget", "everything asked", "everything inferred" and "converged".
+        """
         settings = self.settings
-        if self._procedure.exhausted():
-            return "everything inferred"
-        if (settings.budget and self.n_verdicts >= settings.budget) or (
+        spent = (settings.budget and self.n_verdicts >= settings.budget) or (
             settings.seconds and self.cost >= settings.seconds
-        ):
-            return "budget"
-        return "converged" if settings.converge and self._procedure.converged() else None
+        )
+        return self._procedure.stopped() or ("budget" if spent else None)
 
     @property
     def history(self) -> list[Point]:
@@ -215,14 +231,26 @@ class Evaluation:
         return self._procedure.history
 
     @property
+    def note(self) -> str | None:
+        """What users must be told of the method, in a sentence."""
+        return self._procedure.note
+
+    @property
     def accuracy(self) -> float | None:
         """The estimated share of true beliefs; None before anything is known."""
-        return self._procedure.accuracy()[0]
+        return self.estimate().accuracy
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Where the accuracy lies at the level asked for; None, as what a policy chose is no sample."""
-        return None
+        """Where the accuracy lies at the level asked for.
+
+        None for methods that cannot stand for one, and before the end where looking would spoil it.
+        """
+        return self.estimate().interval
+
+    def estimate(self) -> Estimated:
+        """Accuracy and interval."""
+        return self._procedure.estimate(final=self.stopped is not None)
 
     @cached_property
     def inference(self) -> Inference:
@@ -265,10 +293,10 @@ class Evaluation:
                 "beliefs": int(count[g]),
                 "asked": int(asked[group == g].sum()),
                 "inferred": int(inferred[group == g].sum()),
-                "accuracy": accuracy,
-                "interval": None,
+                "accuracy": found.accuracy,
+                "interval": found.interval,
             }
-            for g, accuracy in enumerate(self._procedure.accuracy(group))
+            for g, found in enumerate(self._procedure.estimate_groups(group, final=self.stopped is not None))
         }
 
     @cached_property
@@ -284,16 +312,17 @@ class Evaluation:
     def to_json(self) -> dict[str, Any]:
         """The result, as `kgeval evaluate --json` prints it, without the seconds that it took."""
         by_predicate = self.by_predicate()
+        accuracy, interval = self.estimate()
         return {
-            "accuracy": self.accuracy,
-            "interval": self.interval,
+            "accuracy": accuracy,
+            "interval": interval,
             "level": self.settings.level,
             "margin": self.settings.margin,
             "beliefs": self.graph.n_beliefs,
             "asked": len(self._said),
             "inferred": sum(entry["inferred"] for entry in by_predicate.values()),
             "policy": self.settings.policy,
-            "estimator": self.settings.own_estimator,
+            "estimator": self.settings.estimator,
             "seed": self.settings.seed,
             "stopped": self.stopped,
             "by_predicate": by_predicate,

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdf_kgeval.beliefs import Beliefs, Triple
-from rdf_kgeval.controlled import Point
 from rdf_kgeval.coupling import CouplingGraph
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.evaluation import Evaluation
+from rdf_kgeval.procedure import Point
 from rdf_kgeval.settings import Settings
 from rdf_kgeval.text import printable
 from rdf_kgeval.verdicts import Answer

@@ -107,7 +107,7 @@ class MethodOptions:
 
     policy: Annotated[
         str | None,
-        typer.Option(metavar="P", help="Which beliefs to ask: greedy, random, max-degree, cascade, ..."),
+        typer.Option(metavar="P", help="Which beliefs to ask: stratified (default), srs, greedy, ..."),
     ] = None
     estimator: Annotated[
         str | None, typer.Option(metavar="E", help="How to estimate; each policy has its own.")
@@ -119,6 +119,16 @@ class MethodOptions:
         float | None, typer.Option(metavar="M", help="Stop at this half-width of the interval.")
     ] = None
     level: Annotated[float | None, typer.Option(metavar="L", help="Confidence of the interval.")] = None
+    strict: Annotated[
+        bool | None, typer.Option("--strict", help="Promise the level at every accuracy, not on average.")
+    ] = None
+    objective: Annotated[
+        str | None,
+        typer.Option(metavar="overall|predicate", help="What the sample is to tell about best."),
+    ] = None
+    error_rate: Annotated[float | None, typer.Option(metavar="E", help="Known share of wrong verdicts.")] = (
+        None
+    )
     seed: Annotated[int | None, typer.Option(metavar="N", help="Seed of everything random.")] = None
     seed_size: Annotated[
         int | None, typer.Option(metavar="N", help="Beliefs to ask at random before control takes over.")

@@ -30,7 +30,7 @@ _STYLE = {
 
 def figure(draw: Callable[[Axes], None], size: tuple[float, float] = (6.4, 4.0)) -> str:
     """What `draw` draws, as an SVG element; the same input gives the same bytes."""
-    with rc_context(_STYLE):
+    with rc_context(_STYLE):  # type: ignore[arg-type]  # the keys are too many to name as literals
         drawing = Figure(figsize=size, layout="constrained")
         draw(drawing.subplots())
         out = io.StringIO()

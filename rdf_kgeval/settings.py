@@ -6,9 +6,16 @@ from typing import Any
 
 from rdf_kgeval.control import POLICIES, Greedy, Policy
 from rdf_kgeval.errors import InputError
+from rdf_kgeval.estimation import DEFAULT, DESIGNS
 from rdf_kgeval.text import printable
 
-PLANNED = ("greedy/inferable", "random/mean")
+CONTROLLED = {
+    name: "mean" if policy.labelling == "asked" else "inferable" for name, policy in POLICIES.items()
+}
+"""The estimator of each policy that reports no interval."""
+METHODS = (*DESIGNS, *(f"{policy}/{estimator}" for policy, estimator in CONTROLLED.items()))
+"""Policy and estimator, the first of a policy being its default."""
+PLANNED = (DEFAULT, "srs/wilson", "anytime/betting", "greedy/inferable")
 """Methods that `kgeval plan` compares."""
 SEED_SIZE = 50
 """Beliefs asked at random before control takes over, as in the paper."""
@@ -18,36 +25,45 @@ SEED_SIZE = 50
 class Settings:
     """How to evaluate; fixed by the first verdict of a run, but for the budget."""
 
-    policy: str = "greedy"
+    policy: str = DEFAULT.partition("/")[0]
     """Which beliefs to ask."""
-    estimator: str | None = None
-    """How to estimate the accuracy; the policy's own by default."""
+    estimator: str = DEFAULT.partition("/")[2]
+    """How to estimate the accuracy."""
     seed: int = 0
     """Of everything random."""
-    seed_size: int = SEED_SIZE
-    """Beliefs asked at random before control takes over."""
-    candidates: int | None = None
-    """For greedy control: look only at so many candidates."""
     budget: int | None = None
     """Verdicts, the seed set included."""
     seconds: float | None = None
     """Time of annotators, by the costs of identifying entities and verifying triples."""
-    margin: float = 0.05
-    """Half the width of the interval to reach."""
+    margin: float | None = 0.05
+    """Half the width of the interval to reach; None to go on to the end of the budget."""
     level: float = 0.95
     """Confidence of the interval."""
+    strict: bool = False
+    """At least the level at every accuracy."""
+    objective: str = "overall"
+    """What the sample serves: the accuracy of the graph (overall) or of each predicate (predicate)."""
+    error_rate: float = 0.0
+    """Known share of wrong verdicts."""
+    seed_size: int = SEED_SIZE
+    """Beliefs asked at random before control takes over."""
+    candidates: int | None = None
+    """For greedy control: look only at so many candidates."""
     converge: bool = True
     """Stop when the last estimates hardly differ, for methods without an interval."""
 
     def __post_init__(self) -> None:
-        if self.policy not in POLICIES:
+        if self.method not in METHODS:
+            known = {method.partition("/")[0] for method in METHODS}
+            if self.policy not in known:
+                raise InputError(
+                    f"there is no policy {printable(self.policy, 40)!r}; choose one of "
+                    f"{', '.join(dict.fromkeys(method.partition('/')[0] for method in METHODS))}"
+                )
+            fitting = " or ".join(estimators_of(self.policy))
             raise InputError(
-                f"there is no policy {printable(self.policy, 40)!r}; choose one of {', '.join(POLICIES)}"
-            )
-        if self.estimator not in (None, self.own_estimator):
-            raise InputError(
-                f"the policy {self.policy} goes with the estimator {self.own_estimator}, "
-                f"not {printable(self.estimator or '', 40)!r}"
+                f"the policy {self.policy} goes with the estimator {fitting}, "
+                f"not {printable(self.estimator, 40)!r}"
             )
         if self.candidates is not None and self.policy != "greedy":
             raise InputError(f"candidates are greedy control's; the policy {self.policy} has none")
@@ -55,9 +71,9 @@ class Settings:
             raise InputError("the seed and the size of the seed set cannot be negative")
         if (self.budget is not None and self.budget < 1) or (self.seconds is not None and self.seconds <= 0):
             raise InputError("the budget must be at least one verdict, or some time such as 2h")
-        if not (0 < self.margin < 0.5 and 0.5 < self.level <= 0.999):
+        if not ((self.margin is None or 0 < self.margin < 0.5) and 0.5 < self.level < 0.999):
             raise InputError(
-                f"the margin must lie between 0 and 0.5 and the level between 0.5 and 0.999, "
+                "the margin must lie between 0 and 0.5 and the level between 0.5 and 0.999, "
                 f"not at {self.margin} and {self.level}"
             )
 
@@ -68,29 +84,32 @@ class Settings:
             raise InputError(f"there is no option {printable(min(unknown), 40)!r} of an evaluation")
         if isinstance(options.get("budget"), str):
             options = {**options, "budget": None, "seconds": None, **parse_budget(options["budget"])}
-        if options.get("policy", self.policy) != self.policy:
-            options = {"estimator": None, "candidates": None, **options}
+        policy, estimator = options.get("policy"), options.get("estimator")
+        if policy is not None and policy != self.policy:
+            options = {
+                "estimator": next(iter(estimators_of(policy)), self.estimator),
+                "candidates": None,
+                **options,
+            }
+        elif policy is None and estimator is not None and estimator not in estimators_of(self.policy):
+            fitting = [method for method in METHODS if method.endswith(f"/{estimator}")]
+            options = {"policy": fitting[0].partition("/")[0] if fitting else self.policy, **options}
         return replace(self, **options)
 
     def fixed(self) -> "Settings":
         """What may not change once there are verdicts."""
-        return replace(self, estimator=None, budget=None, seconds=None, converge=True)
+        return replace(self, budget=None, seconds=None, converge=True)
 
     def described(self) -> str:
         """What is not as it would be by default, in words."""
-        own = {**self.fixed().to_json(), "policy": self.policy}
         usual = Settings().to_json()
-        return ", ".join(f"{k} {v}" for k, v in own.items() if k == "policy" or v != usual[k])
-
-    @property
-    def own_estimator(self) -> str:
-        """The estimator that goes with the policy."""
-        return "mean" if POLICIES[self.policy].labelling == "asked" else "inferable"
+        own = {k: v for k, v in self.fixed().to_json().items() if v != usual[k]}
+        return ", ".join(f"{k} {v}" for k, v in {"policy": self.policy, **own}.items())
 
     @property
     def method(self) -> str:
         """Policy and estimator."""
-        return f"{self.policy}/{self.own_estimator}"
+        return f"{self.policy}/{self.estimator}"
 
     def chosen_policy(self) -> Policy:
         """The policy, with its options."""
@@ -99,6 +118,12 @@ class Settings:
     def to_json(self) -> dict[str, Any]:
         """As `config.json` keeps it."""
         return asdict(self)
+
+
+def estimators_of(policy: str) -> list[str]:
+    """The estimators that go with a policy, its own first."""
+    pairs = (method.partition("/") for method in METHODS)
+    return [estimator for name, _, estimator in pairs if name == policy]
 
 
 def methods_of(text: str, *, budget: str | None, **options: Any) -> list[Settings]:
@@ -112,11 +137,15 @@ def methods_of(text: str, *, budget: str | None, **options: Any) -> list[Setting
     found = []
     for name in names:
         policy, _, estimator = name.partition("/")
-        chosen = dict(options, policy=policy, estimator=estimator or None)
+        if name == "default":
+            policy, _, estimator = DEFAULT.partition("/")
+        chosen = dict(options, policy=policy)
+        if estimator:
+            chosen["estimator"] = estimator
         if policy != "greedy":
             chosen["candidates"] = None
         if budget is not None:
-            chosen.update(budget=budget, converge=False)
+            chosen.update(budget=budget, margin=None, converge=False)
         found.append(Settings().changed(**chosen))
     return found
 

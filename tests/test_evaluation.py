@@ -1,6 +1,7 @@
 """The loop: asking, recording, stopping, resuming."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from rdf_kgeval.verdicts import Answer, Drawn, Record, Retraction, Verdict
 from tests.test_control import chain, graphs
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "motivating"
+GREEDY = Settings(policy="greedy", estimator="inferable")
 POLICIES = ("greedy", "random", "max-degree", "cascade", "random+inference", "max-degree+inference")
 
 
@@ -57,7 +59,7 @@ def test_replaying_the_log_gives_the_same_state(
     graph: CouplingGraph, policy: str, seed_size: int, data: st.DataObject
 ) -> None:
     log: list[Record] = []
-    how = Settings(policy=policy, seed=3, seed_size=seed_size, converge=False)
+    how = GREEDY.changed(policy=policy, seed=3, seed_size=seed_size, converge=False)
     evaluation = Evaluation(graph, how, append=log.append)
     for _ in range(data.draw(st.integers(0, 8))):
         requests = evaluation.next(2)
@@ -75,7 +77,7 @@ def test_every_policy_runs_to_the_end_and_asks_nothing_twice(example: CouplingGr
     for policy in POLICIES:
         log: list[Record] = []
         evaluation = Evaluation(
-            example, Settings(policy=policy, seed_size=2, converge=False), append=log.append
+            example, GREEDY.changed(policy=policy, seed_size=2, converge=False), append=log.append
         )
         assert consult(evaluation, gold)
         assert evaluation.stopped == "everything inferred", policy
@@ -107,7 +109,7 @@ class Script:
 
 def test_skip_undo_and_quit() -> None:
     graph = chain(3)
-    how = Settings(policy="random", seed_size=3)
+    how = GREEDY.changed(policy="random", seed_size=3)
     evaluation = Evaluation(graph, how)
     script = Script(Wish.SKIP, Answer.TRUE, Wish.UNDO, Answer.FALSE)
     assert not consult(evaluation, script)
@@ -120,7 +122,7 @@ def test_skip_undo_and_quit() -> None:
 
 def test_undo_with_nothing_said_does_nothing_and_a_retraction_of_nothing_is_refused() -> None:
     graph = chain(3)
-    evaluation = Evaluation(graph)
+    evaluation = Evaluation(graph, GREEDY)
     assert not evaluation.undo("me")
     belief = evaluation.belief(0)
     with pytest.raises(InputError, match="has said nothing"):
@@ -129,20 +131,20 @@ def test_undo_with_nothing_said_does_nothing_and_a_retraction_of_nothing_is_refu
 
 def test_ambiguous_answers_use_budget_but_teach_nothing() -> None:
     graph = chain(4)
-    evaluation = Evaluation(graph, Settings(policy="greedy", seed_size=0, budget=1))
+    evaluation = Evaluation(graph, GREEDY.changed(policy="greedy", seed_size=0, budget=1))
     (request,) = evaluation.next()
     evaluation.answer(request, Answer.AMBIGUOUS, "me")
     assert evaluation.stopped == "budget"
     assert evaluation.accuracy is None
     assert evaluation.labels() == {}
-    more = Evaluation(graph, Settings(policy="greedy", seed_size=0), [])
+    more = Evaluation(graph, GREEDY.changed(policy="greedy", seed_size=0), [])
     more.answer(request, Answer.AMBIGUOUS, "me")
     assert more.next(9) and request.position not in [r.position for r in more.next(9)]
 
 
 def test_annotators_who_differ_leave_a_belief_open_to_doubt() -> None:
     graph = chain(3)
-    evaluation = Evaluation(graph, Settings(policy="random", seed_size=0))
+    evaluation = Evaluation(graph, GREEDY.changed(policy="random", seed_size=0))
     (request,) = evaluation.next()
     evaluation.answer(request, Answer.TRUE, "ann")
     assert evaluation.accuracy == 1.0
@@ -156,7 +158,7 @@ def test_annotators_who_differ_leave_a_belief_open_to_doubt() -> None:
 
 def test_the_budget_in_time_counts_entities_once() -> None:
     graph = chain(3)  # five beliefs, each with a subject of its own
-    evaluation = Evaluation(graph, Settings(policy="random", seed_size=5, seconds=140.0))
+    evaluation = Evaluation(graph, GREEDY.changed(policy="random", seed_size=5, seconds=140.0))
     while requests := evaluation.next():
         evaluation.answer(requests[0], Answer.TRUE, "me")
     assert evaluation.stopped == "budget"
@@ -166,12 +168,12 @@ def test_the_budget_in_time_counts_entities_once() -> None:
 
 def test_it_stops_when_the_estimate_settles() -> None:
     graph = chain(40)
-    evaluation = Evaluation(graph, Settings(policy="random", seed_size=5))
+    evaluation = Evaluation(graph, GREEDY.changed(policy="random", seed_size=5))
     while requests := evaluation.next():
         evaluation.answer(requests[0], Answer.TRUE, "me")
     assert evaluation.stopped == "converged"
     assert len(evaluation.asked) == 5 + 9  # the end of the seed set is the first of ten equal estimates
-    patient = Evaluation(graph, Settings(policy="random", seed_size=5, converge=False))
+    patient = Evaluation(graph, GREEDY.changed(policy="random", seed_size=5, converge=False))
     while requests := patient.next():
         patient.answer(requests[0], Answer.TRUE, "me")
     assert len(patient.asked) == graph.n_beliefs
@@ -180,7 +182,7 @@ def test_it_stops_when_the_estimate_settles() -> None:
 def test_beliefs_that_somebody_looks_at_are_left_out() -> None:
     graph = chain(6)
     for policy in POLICIES:
-        evaluation = Evaluation(graph, Settings(policy=policy, seed_size=0))
+        evaluation = Evaluation(graph, GREEDY.changed(policy=policy, seed_size=0))
         first = evaluation.next(2)
         taken = [request.position for request in first]
         assert not set(taken) & {r.position for r in evaluation.next(5, without=taken)}
@@ -206,7 +208,7 @@ def test_a_budget_is_understood_or_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"policy": "best"}, "choose one of greedy, random"),
+        ({"policy": "best"}, "choose one of stratified, srs"),
         ({"policy": "greedy", "estimator": "mean"}, "goes with the estimator inferable"),
         ({"policy": "random", "candidates": 3}, "candidates are greedy control's"),
         ({"seed": -1}, "cannot be negative"),
@@ -219,11 +221,11 @@ def test_a_budget_is_understood_or_refused(text: str) -> None:
 )
 def test_bad_settings_are_one_sentence(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        Settings().changed(**options)
+        GREEDY.changed(**options)
 
 
 def test_a_verdict_on_something_else_is_refused(example: CouplingGraph) -> None:
-    evaluation = Evaluation(example)
+    evaluation = Evaluation(example, GREEDY)
     verdict = Verdict(belief="0" * 64, answer=Answer.TRUE, annotator="me", time="now")
     with pytest.raises(InputError, match="no belief has an id"):
         evaluation.record(verdict)
@@ -240,7 +242,7 @@ def test_the_same_seed_asks_the_same_and_another_seed_does_not() -> None:
     graph = chain(30)
 
     def first(seed: int) -> list[int]:
-        return [r.position for r in Evaluation(graph, Settings(seed=seed)).next(10)]
+        return [r.position for r in Evaluation(graph, replace(GREEDY, seed=seed)).next(10)]
 
     assert first(1) == first(1) != first(2)
     assert np.all(np.array(first(1)) < graph.n_beliefs)

@@ -1,0 +1,233 @@
+"""Synthetic populations, and compiled runs of the designs on them: what calibration and coverage share.
+
+A population is the structure of a graph (each belief's predicate and subject) with labels from latent scores: a
+random effect of the predicate, one of the subject and noise, none of which knows the graph's features. The beliefs
+with the lowest scores are wrong, as many as make the accuracy exactly the one wanted.
+"""
+
+import csv
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numba
+import numpy as np
+
+from rdf_kgeval.estimation.hierarchy import GRID, begin, doubts, observe
+from rdf_kgeval.estimation.stratified import block_length, first_block, next_block, strata_of
+from rdf_kgeval.estimation.twcs import SECOND_STAGE, effective_size
+from rdf_kgeval.estimation.window import best_start, least_precision, precise
+
+DATA = Path(__file__).parents[2] / "shared" / "data"
+REAL = ("nell-sports", "yago2-sample")
+ACCURACIES = np.round(np.arange(0.55, 0.991, 0.02), 2)
+EFFECTS = {"even": (0.0, 0.0), "mild": (1.0, 0.5), "strong": (2.0, 1.0)}
+"""Standard deviations of the predicates' and the subjects' effects, in units of the logistic scale."""
+
+compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """A graph's beliefs, in the order of their strata."""
+
+    name: str
+    predicate: np.ndarray
+    subject: np.ndarray
+    gold: np.ndarray | None = None
+
+    @property
+    def stratum(self) -> np.ndarray:
+        return strata_of(self.predicate, False)
+
+
+def arrange(name: str, predicate: np.ndarray, subject: np.ndarray, gold: np.ndarray | None = None) -> Structure:
+    order = np.argsort(strata_of(predicate, False), kind="stable")
+    subject = np.unique(subject, return_inverse=True)[1]
+    return Structure(name, predicate[order], subject[order], None if gold is None else gold[order])
+
+
+def read_real(name: str) -> Structure | None:
+    """A real set's structure and gold labels, where the data are at hand; sweeps use the structure alone."""
+    path = DATA / name / "gold.csv"
+    if not path.exists():
+        return None
+    with path.open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    predicate, subject = (
+        np.unique([row[column] for row in rows], return_inverse=True)[1] for column in ("predicate", "subject")
+    )
+    return arrange(name, predicate, subject, np.array([int(row["label"]) for row in rows]))
+
+
+def generate(name: str, sizes: np.ndarray, tail: float, seed: int = 0) -> Structure:
+    """Predicates of these sizes, over subjects whose number of beliefs falls as a power (the less, the skewer)."""
+    rng = np.random.default_rng(seed)
+    predicate = np.repeat(np.arange(len(sizes)), sizes)
+    n = len(predicate)
+    cluster = np.minimum(np.ceil(rng.pareto(tail, n) + 1e-9), n // 10).astype(np.int64)
+    subject = np.repeat(np.arange(n), cluster)[:n]
+    return arrange(name, predicate, rng.permutation(subject))
+
+
+def structures() -> list[Structure]:
+    """Those of the real sets where at hand, few and many predicates, skewed clusters, a small graph."""
+    real = [s for s in map(read_real, REAL) if s is not None]
+    return [
+        *real,
+        generate("few", np.array([900, 600, 300, 200]), 3.0),
+        generate("many", np.ceil(500 / np.arange(1, 201)).astype(np.int64), 2.0),
+        generate("skewed", np.array([200] * 10), 1.05),
+        generate("small", np.array([200, 100, 50, 30, 20]), 2.0),
+    ]
+
+
+@compiled
+def latents(rng, predicate, subject, of_predicate, of_subject):
+    """A score for each belief."""
+    b = rng.standard_normal(predicate.max() + 1) * of_predicate
+    c = rng.standard_normal(subject.max() + 1) * of_subject
+    score = np.empty(predicate.size)
+    for i in range(predicate.size):
+        u = rng.random()
+        score[i] = b[predicate[i]] + c[subject[i]] + np.log((u + 1e-300) / (1 - u))
+    return score
+
+
+@compiled
+def threshold(ordered, accuracy):
+    """The score up to which beliefs are wrong."""
+    wrong = int(np.round((1 - accuracy) * ordered.size))
+    return ordered[wrong - 1] if wrong else -np.inf
+
+
+@compiled
+def run_stratified(label, size, a, b, prior, tables, margins, shrinks, by_predicate, stop, low, high):
+    """One run, read in the order of `label` within each stratum, through the stops by all tables.
+
+    stop, low and high receive, for each table, the number of labels and the interval at its stop.
+    """
+    strata, total = size.size, size.sum()
+    weighed = size.astype(np.float64)
+    start = np.cumsum(size) - size
+    weight, mean, var = np.empty(a.size), np.empty(a.size), np.empty(a.size)
+    begin(a, b, prior, weighed, weight, mean, var)
+    taken, n, k = np.zeros(strata, np.int64), np.zeros(strata, np.int64), np.zeros(strata, np.int64)
+    doubt = np.empty(strata)
+    stop[:] = 0
+    left = stop.size
+    drawn = 0
+    while left and drawn < total:
+        length = block_length(drawn, total - drawn)
+        if drawn == 0 and not by_predicate:
+            block = first_block(size, length)
+        else:
+            doubts(a, b, weight, n, k, doubt)
+            block = next_block(size, taken, doubt, length, by_predicate)
+        for h in block:
+            answer = label[start[h] + taken[h]]
+            taken[h] += 1
+            drawn += 1
+            middle, spread = observe(h, answer, a, b, weighed, n, k, weight, mean, var)
+            middle, spread = middle / total, spread / total**2
+            least, most = k.sum() / total, 1 - (drawn - k.sum()) / total
+            for j in range(stop.size):
+                if stop[j] == 0 and (most - least <= 2 * margins[j] or precise(middle, spread, shrinks[j], tables[j])):
+                    stop[j] = drawn
+                    left -= 1
+                    nu = max(middle * (1 - middle) / max(spread, 1e-12) - 1, 1e-3)
+                    x = best_start(middle * nu + shrinks[j], (1 - middle) * nu + shrinks[j], 2 * margins[j])
+                    low[j], high[j] = max(x, least), min(x + 2 * margins[j], most)
+            if left == 0:
+                break
+
+
+@compiled
+def sweep_stratified(
+    seed_rng, predicate, subject, size, effects, accuracies, seeds, a, b, prior, tables, margins, shrinks, by_predicate
+):
+    """Labels and coverage summed over seeds: arrays (accuracy, table)."""
+    labels = np.zeros((accuracies.size, margins.size))
+    labels_squared, covered = np.zeros_like(labels), np.zeros_like(labels)
+    stop, low, high = np.zeros(margins.size, np.int64), np.zeros(margins.size), np.zeros(margins.size)
+    label = np.empty(predicate.size, np.int64)
+    start = np.cumsum(size) - size
+    for _ in range(seeds):
+        score = latents(seed_rng, predicate, subject, effects[0], effects[1])
+        ordered = np.sort(score)
+        for h in range(size.size):
+            part = score[start[h] : start[h] + size[h]]
+            for i in range(size[h] - 1, 0, -1):
+                j = int(seed_rng.random() * (i + 1))
+                part[i], part[j] = part[j], part[i]
+        for i in range(accuracies.size):
+            bar = threshold(ordered, accuracies[i])
+            for u in range(label.size):
+                label[u] = score[u] > bar
+            truth = label.sum() / label.size
+            run_stratified(label, size, a, b, prior, tables, margins, shrinks, by_predicate, stop, low, high)
+            for j in range(margins.size):
+                labels[i, j] += stop[j]
+                labels_squared[i, j] += stop[j] ** 2
+                covered[i, j] += low[j] - 1e-9 <= truth <= high[j] + 1e-9
+    return labels, labels_squared, covered
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A stopping rule of `stratified/bayes`."""
+
+    margin: float
+    mass: float
+    shrink: float
+
+
+def simulate_stratified(structure, effects, accuracies, seeds, stops, seed=0, by_predicate=False):
+    """Mean labels, their standard deviation and coverage: arrays (accuracy, stop)."""
+    stratum = strata_of(structure.predicate, by_predicate)
+    order = np.argsort(stratum, kind="stable")
+    size = np.bincount(stratum)
+    tables = np.array([least_precision(s.margin, s.mass) for s in stops])
+    margins, shrinks = np.array([s.margin for s in stops]), np.array([s.shrink for s in stops])
+    labels, squared, covered = sweep_stratified(
+        np.random.default_rng(seed), structure.predicate[order], structure.subject[order], size,
+        np.array(effects), np.asarray(accuracies), seeds, GRID.a, GRID.b, GRID.weight,
+        tables, margins, shrinks, by_predicate,
+    )
+    mean = labels / seeds
+    return mean, np.sqrt(np.maximum(squared / seeds - mean**2, 0.0)), covered / seeds
+
+
+def recursion(interval, margin, accuracies, *, minimum=1, widened=False, most=100_000):
+    """Exact expected labels and coverage of a simple random sample that stops when its interval is narrow.
+
+    The chance of having k of n true without a stop before is carried from n to n + 1. The interval is symmetric in
+    true and false, so that the margin is reached where the rarer answer came at most so many times.
+    """
+    p = np.asarray(accuracies)
+    chance = np.ones((len(p), 1))
+    covered, labels, squared = np.zeros(len(p)), np.zeros(len(p)), np.zeros(len(p))
+    rarer = -1
+    for n in range(1, most):
+        grown = np.zeros((len(p), n + 1))
+        grown[:, 1:] = chance * p[:, None]
+        grown[:, :-1] += chance * (1 - p[:, None])
+        chance = grown
+        if n < minimum:
+            continue
+        while 2 * rarer < n and np.subtract(*interval(n, n - rarer - 1)[::-1]) <= 2 * margin + 1e-12:
+            rarer += 1
+        for k in sorted({*range(rarer + 1), *range(n - rarer, n + 1)} & set(range(n + 1))):
+            q = chance[:, k]
+            if not q.any():
+                continue
+            low, high = interval(n, k)
+            if widened:
+                low, high = (low + high) / 2 - margin, (low + high) / 2 + margin
+            labels += n * q
+            squared += n * n * q
+            covered += q * ((p >= low - 1e-12) & (p <= high + 1e-12))
+            chance[:, k] = 0.0
+        if 2 * rarer >= n or chance.sum() < 1e-9:
+            break
+    return labels, np.sqrt(np.maximum(squared - labels**2, 0.0)), covered

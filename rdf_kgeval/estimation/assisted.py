@@ -1,0 +1,224 @@
+"""`assisted/difference`: a forecast of every label, corrected by how far it was off where people looked.
+
+Cells are strata by predicate, split by what inference believed before sampling started. Before draw t, with
+the labels so far, cell c with R_c unlabelled beliefs has a forecast f_c and the chance Q_c of being drawn
+from. Then
+
+`x_t = (labelled true ones + sum_c R_c * f_c + (y_t - f_c) * R_c / Q_c) / N`
+
+with the answer y_t from cell c is unbiased whatever the forecast is (Des Raj, JASA 1956, for a difference):
+what f and Q look at lies before t. The estimate is the mean of all x_t, weighted by the precision that was
+expected before each draw; its variance is taken from the x_t themselves, plus one draw that was entirely off,
+since a forecast that never failed yet has seen no variance. A useless or hostile forecast costs labels, not
+coverage.
+"""
+
+import numpy as np
+
+from rdf_kgeval.estimation import srs
+from rdf_kgeval.estimation.calibration import (
+    ASSISTED_SHRINK,
+    ASSISTED_Z,
+    FALLBACK,
+    calibrated_margin,
+    stopping_mass,
+)
+from rdf_kgeval.estimation.design import (
+    AMBIGUOUS,
+    FALSE,
+    TRUE,
+    Design,
+    Estimate,
+    Floats,
+    Int8s,
+    Ints,
+    Options,
+    Path,
+    Population,
+    Scale,
+)
+from rdf_kgeval.estimation.groups import estimate_groups
+from rdf_kgeval.estimation.hierarchy import GRID, begin, doubts, observe
+from rdf_kgeval.estimation.intervals import Interval
+from rdf_kgeval.estimation.stratified import FLOOR, TRUST, block_length, strata_of
+from rdf_kgeval.estimation.window import best_start, half_width, least_precision, precise
+from rdf_kgeval.inference.kernel import kernel
+
+BOUNDS = (0.2, 0.8)
+"""Soft truths between which inference believes nothing."""
+EVEN = 0.5
+"""The share of draws that go to beliefs evenly; it keeps the weight of any answer below its inverse."""
+PSEUDO = 1.0
+"""Draws that were entirely off, added to the variance; and pseudo-counts, added to the estimate."""
+
+
+@kernel
+def plan(
+    a: Floats, b: Floats, weight: Floats, n: Ints, k: Ints, left: Ints, forecast: Floats, chance: Floats
+) -> float:
+    """Set each cell's forecast and chance of being drawn from; the expected variance of x_t times N^2."""
+    doubt = np.empty(n.size)
+    doubts(a, b, weight, n, k, doubt)
+    total, rest = 0.0, left.sum()
+    for c in range(n.size):
+        forecast[c] = 0.0
+        for g in range(weight.size):
+            forecast[c] += weight[g] * (a[g] + k[c]) / (a[g] + b[g] + n[c])
+        doubt[c] = TRUST * doubt[c] + FLOOR
+        total += left[c] * np.sqrt(doubt[c])
+    variance = 0.0
+    for c in range(n.size):
+        chance[c] = EVEN * left[c] / rest + (1 - EVEN) * left[c] * np.sqrt(doubt[c]) / total
+        if left[c] > 0:
+            variance += left[c] * left[c] * doubt[c] / chance[c]
+    return variance
+
+
+@kernel
+def record(sums: Floats, base: float, off: float, leverage: float, precision: float) -> None:
+    """Add `x_t = base + off * leverage` to the weighted sums that the estimate and its variance need."""
+    x, w2 = base + off * leverage, precision * precision
+    sums[0] += precision
+    sums[1] += precision * x
+    sums[2] += w2
+    sums[3] += w2 * x
+    sums[4] += w2 * x * x
+    sums[5] += w2 * leverage * leverage
+    sums[6] += 1.0
+
+
+@kernel
+def moments(sums: Floats) -> tuple[float, float]:
+    """The estimate, shrunk by pseudo-counts, and its variance."""
+    mean = sums[1] / sums[0]
+    variance = (sums[4] - 2 * mean * sums[3] + mean * mean * sums[2] + PSEUDO * sums[5] / sums[6]) / sums[
+        0
+    ] ** 2
+    count = sums[6]
+    return (count * min(max(mean, 0.0), 1.0) + PSEUDO) / (count + 2 * PSEUDO), variance
+
+
+class Assisted(Path):
+    """Draws by cell at random, more from doubtful cells; uniform without replacement within a cell."""
+
+    def __init__(self, population: Population, options: Options, margin: float) -> None:
+        self._mass = stopping_mass(margin, options.level, ASSISTED_Z)
+        self._table = least_precision(margin, self._mass)
+        rest = np.flatnonzero(population.known < 0)
+        self._cell = np.zeros(len(population), np.int64)
+        self._cell[rest] = cells_of(population, rest)
+        shuffled = np.random.default_rng(options.seed).permutation(rest)
+        self._order = shuffled[np.argsort(self._cell[shuffled], kind="stable")]
+        self._size = np.bincount(self._cell[rest], minlength=1)
+        self._start = np.cumsum(self._size) - self._size
+        super().__init__(population, options, margin)
+
+    def _restart(self) -> None:
+        cells = len(self._size)
+        self._taken, self._n, self._k = (np.zeros(cells, np.int64) for _ in range(3))
+        self._weight, self._mean, self._var = (np.empty(len(GRID.a)) for _ in range(3))
+        begin(GRID.a, GRID.b, GRID.weight, self._size.astype(np.float64), self._weight, self._mean, self._var)
+        self._forecast, self._chances = np.zeros(cells), np.zeros(cells)
+        self._precision = 1.0
+        self._left = self._size.copy()
+        # With the ambiguous counted false, and true.
+        self._sums = np.zeros((2, 7))
+        self._true = np.zeros(2)
+
+    def _extend(self) -> tuple[Ints, Floats]:
+        length = block_length(self._drawn, len(self._order) - self._drawn)
+        position, chance = np.empty(length, np.int64), np.empty(length)
+        if length:
+            left = self._size - self._taken
+            variance = plan(
+                GRID.a, GRID.b, self._weight, self._n, self._k, left, self._forecast, self._chances
+            )
+            self._precision = len(self._order) ** 2 / variance
+        random = np.random.default_rng([self.options.seed, self._drawn])
+        for i in range(length):
+            odds = np.where(self._taken < self._size, self._chances, 0.0)
+            c = int(np.searchsorted(np.cumsum(odds), random.random() * odds.sum(), side="right"))
+            position[i] = self._order[self._start[c] + self._taken[c]]
+            chance[i] = odds[c] / odds.sum() / (self._size[c] - self._taken[c])
+            self._taken[c] += 1
+        return position, chance
+
+    def _observe(self, at: int, answer: int) -> bool:
+        c, total = int(self._cell[self._position[at]]), len(self._order)
+        leverage = 1 / (total * float(self._chance[at]))
+        expected = float(self._left @ self._forecast)
+        for case, true in enumerate((answer == TRUE, answer != FALSE)):
+            base = (self._true[case] + expected) / total
+            record(self._sums[case], base, true - self._forecast[c], leverage, self._precision)
+            self._true[case] += true
+        self._left[c] -= 1
+        if answer != AMBIGUOUS:
+            state = (self._size.astype(np.float64), self._n, self._k, self._weight, self._mean, self._var)
+            observe(c, int(answer == TRUE), GRID.a, GRID.b, *state)
+        if self.options.margin is None or self.margin is None:
+            return False
+        low, high = self._open()
+        if high - low <= 2 * self.margin:
+            return True
+        if self._true[0] == self._true[1]:
+            return bool(precise(*moments(self._sums[0]), ASSISTED_SHRINK, self._table))
+        low, high = self._ends(None)
+        return high - low <= 2 * self.margin
+
+    def _open(self) -> Interval:
+        """What the labels leave open; nothing after a full count by sure verdicts."""
+        if self.options.error:
+            return 0.0, 1.0
+        size, drawn = len(self._order), len(self._order) - self._left.sum()
+        return self._true[0] / size, 1 - (drawn - self._true[1]) / size
+
+    def _ends(self, margin: float | None) -> Interval:
+        """The interval with this margin, or the narrowest that holds the mass."""
+        if not self._sums[0, 6]:
+            return 0.0, 1.0
+        found = []
+        for sums in self._sums:
+            mean, variance = moments(sums)
+            nu = max(mean * (1 - mean) / variance - 1, 1e-3)
+            a, b = mean * nu + ASSISTED_SHRINK, (1 - mean) * nu + ASSISTED_SHRINK
+            width = 2 * (half_width(a, b, self._mass) if margin is None else margin)
+            start = best_start(a, b, width)
+            found.append((start, start + width))
+        return found[0][0], found[1][1]
+
+    def estimate(self, answers: Int8s) -> Estimate:
+        """The weighted mean of the x_t; at the stop with the interval of the margin."""
+        self._follow(answers)
+        if not len(self._order):
+            return self.scale.estimate(0.5, (0.5, 0.5))
+        settled = self._true[0] == self._true[1]
+        low, high = self._ends(self.margin if self._stopped and settled else None)
+        least, most = self._open()
+        share = float((self._sums[:, 1] / self._sums[:, 0]).mean()) if self._sums[0, 0] else 0.5
+        return self.scale.estimate(min(max(share, least), most), (max(low, least), min(high, most)))
+
+    def estimate_groups(self, answers: Int8s, group: Ints) -> list[Estimate]:
+        """Estimates by group, from the hierarchical model over what each group has of each cell."""
+        self._follow(answers)
+        asked, options = self._position[: len(self._followed)], self.options
+        return estimate_groups(
+            self.population, group, self._cell, asked, self._followed, options.level, options.error
+        )
+
+
+def cells_of(population: Population, rest: Ints) -> Ints:
+    """The cells of the beliefs to sample, numbered from 0."""
+    stratum = strata_of(population.predicate[rest], False)
+    if population.truth is None:
+        return stratum
+    believed = np.digitize(population.truth[rest], BOUNDS)
+    found: Ints = np.unique(stratum * (len(BOUNDS) + 1) + believed, return_inverse=True)[1].astype(np.int64)
+    return found
+
+
+def difference(population: Population, options: Options) -> Design:
+    """`assisted/difference`; outside the calibrated margins and levels, `anytime/betting`."""
+    margin = calibrated_margin(Scale.of(population, options.error), options)
+    if margin is None:
+        return srs.betting(population, options, FALLBACK)
+    return Assisted(population, options, margin)

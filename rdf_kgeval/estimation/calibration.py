@@ -1,0 +1,88 @@
+"""The constants of the calibrated methods, by margin and level; `benchmarks/calibrate.py` reproduces them.
+
+They come from exact recursion and from simulation on synthetic labels, never from a real set.
+"""
+
+from scipy.special import ndtr
+
+from rdf_kgeval.estimation.design import Options, Scale
+from rdf_kgeval.estimation.intervals import quantile
+
+Table = dict[float, dict[float, float]]
+
+MARGINS = (0.03, 0.05, 0.1)
+LEVELS = (0.9, 0.95, 0.99)
+
+SHRINK = 0.25
+"""Pseudo-counts on either side by which the posterior of `stratified/bayes` is shrunk."""
+
+Z = {
+    False: {
+        0.03: {0.9: 1.78, 0.95: 2.08, 0.99: 2.7},
+        0.05: {0.9: 1.78, 0.95: 2.08, 0.99: 2.7},
+        0.1: {0.9: 1.78, 0.95: 2.08, 0.99: 2.7},
+    },
+    True: {
+        0.03: {0.9: 1.88, 0.95: 2.2, 0.99: 2.8},
+        0.05: {0.9: 1.88, 0.95: 2.2, 0.99: 2.8},
+        0.1: {0.9: 1.88, 0.95: 2.2, 0.99: 2.8},
+    },
+}
+"""The normal quantile of the mass that the interval of `stratified/bayes` must hold, by `strict`."""
+
+ASSISTED_SHRINK = 0.25
+ASSISTED_Z = {
+    0.03: {0.9: 1.78, 0.95: 2.08, 0.99: 2.7},
+    0.05: {0.9: 1.78, 0.95: 2.08, 0.99: 2.7},
+    0.1: {0.9: 1.78, 0.95: 2.08, 0.99: 2.7},
+}
+"""The same for `assisted/difference`."""
+
+FIXED_WIDTH = {
+    0.03: {0.9: (1.5, 1.8), 0.95: (1.5, 2.1), 0.99: (1.5, 2.8)},
+    0.05: {0.9: (1.5, 1.8), 0.95: (1.5, 2.1), 0.99: (1.5, 2.8)},
+    0.1: {0.9: (1.5, 1.8), 0.95: (1.5, 2.1), 0.99: (1.5, 2.8)},
+}
+"""Pseudo-counts and z of `srs/fixed-width`."""
+
+
+FALLBACK = (
+    f"the method is calibrated for margins from {MARGINS[0]:g} to {MARGINS[-1]:g} and levels from "
+    f"{LEVELS[0]:g} to {LEVELS[-1]:g}; here anytime/betting takes its place, valid for all but slower"
+)
+
+
+def calibrated_margin(scale: Scale, options: Options) -> float | None:
+    """The margin with which to sample, or None where no constants hold.
+
+    What is known beforehand makes the margin for the rest wider; it is then kept to the widest calibrated
+    one. Without a margin the constants of the middle one serve.
+    """
+    margin = options.margin or MARGINS[1]
+    sampled = min(scale.margin(margin), MARGINS[-1])
+    fits = MARGINS[0] <= margin <= MARGINS[-1] and MARGINS[0] <= sampled
+    return sampled if fits and LEVELS[0] <= options.level <= LEVELS[-1] else None
+
+
+def stopping_mass(margin: float, level: float, table: Table) -> float:
+    """The mass for any margin and level among the calibrated ones.
+
+    Between them, z exceeds the normal quantile of the level by the largest factor at the corners.
+    """
+    corners = [(m, v) for m in _around(margin, MARGINS) for v in _around(level, LEVELS)]
+    factor = max(table[m][v] / quantile(v) for m, v in corners)
+    return float(2 * ndtr(factor * quantile(level)) - 1)
+
+
+def fixed_width_constants(margin: float, level: float) -> tuple[float, float]:
+    """Pseudo-counts and z for any margin and level among the calibrated ones; the careful ends in between."""
+    corners = [(FIXED_WIDTH[m][v], v) for m in _around(margin, MARGINS) for v in _around(level, LEVELS)]
+    shrink = max(a for (a, _), _ in corners)
+    return shrink, quantile(level) * max(z / quantile(v) for (_, z), v in corners)
+
+
+def _around(value: float, nodes: tuple[float, ...]) -> list[float]:
+    value = min(max(value, nodes[0]), nodes[-1])
+    below = max(node for node in nodes if node <= value)
+    above = min(node for node in nodes if node >= value)
+    return [below, above]

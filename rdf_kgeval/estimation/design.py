@@ -1,0 +1,255 @@
+"""What a sampling design is: it says whom to ask next, when to stop, and how accurate the graph is.
+
+A design is a pure function of the population, its options and the answers so far: the order of its draws
+comes from a seed and from answers earlier in that order, never from when answers arrived. The same answers
+therefore give the same draws, stop and estimate, and resuming a run is replaying its log.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdf_kgeval.errors import InputError
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Int8s = NDArray[np.int8]
+
+NOT_ASKED, FALSE, TRUE, AMBIGUOUS = -1, 0, 1, 2
+"""The codes of an array of answers, one for each belief to be evaluated."""
+
+OBJECTIVES = ("overall", "predicate")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Population:
+    """The beliefs to be evaluated, by position."""
+
+    predicate: Ints
+    """Each belief's predicate, numbered from 0."""
+    subject: Ints
+    """Each belief's subject, numbered from 0: the clusters of `twcs`."""
+    known: Int8s
+    """1 or 0 for what was labelled before sampling started (the certainty stratum), -1 elsewhere."""
+    truth: Floats | None = None
+    """Soft truth from inference over what was known before sampling started; only `assisted` looks at it."""
+
+    def __post_init__(self) -> None:
+        n = len(self.predicate)
+        if not n:
+            raise InputError("there is no belief to evaluate; choose a wider scope")
+        if (
+            len(self.subject) != n
+            or len(self.known) != n
+            or (self.truth is not None and len(self.truth) != n)
+        ):
+            raise InputError("the columns of a population differ in length; give one entry for each belief")
+
+    def __len__(self) -> int:
+        return len(self.predicate)
+
+
+class Estimate(NamedTuple):
+    """An accuracy with its interval; no interval where none can be stood for."""
+
+    accuracy: float
+    interval: tuple[float, float] | None
+
+
+class Draw(NamedTuple):
+    """A belief to ask about."""
+
+    position: int
+    probability: float
+    """The chance that it had of being drawn when it was, within its stratum where there are strata."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What a user can ask of any design."""
+
+    margin: float | None = 0.05
+    """Half the width at which to stop; None where only a budget ends the run."""
+    level: float = 0.95
+    """The share of runs whose interval is to hold the true accuracy."""
+    seed: int = 0
+    strict: bool = False
+    """At least the level at every accuracy, not only on average over them."""
+    objective: str = "overall"
+    """What the allocation serves: the graph's accuracy (`overall`) or each predicate's (`predicate`)."""
+    error: float = 0.0
+    """The known share of wrong verdicts; 0 takes every verdict as right."""
+
+    def __post_init__(self) -> None:
+        if self.margin is not None and not 0 < self.margin < 0.5:
+            raise InputError(f"the margin {self.margin:g} is not between 0 and 0.5; give for example 0.05")
+        if not 0.5 < self.level < 0.999:
+            raise InputError(f"the level {self.level:g} is not between 0.5 and 0.999; give for example 0.95")
+        if not 0 <= self.error < 0.5:
+            raise InputError(
+                f"an error rate of {self.error:g} is not between 0 and 0.5; verdicts that are wrong half the "
+                "time or more say nothing"
+            )
+        if self.objective not in OBJECTIVES:
+            raise InputError(f"the objective {self.objective!r} is not one of {', '.join(OBJECTIVES)}")
+
+
+class Design(Protocol):
+    """A sampling design beside its estimator."""
+
+    note: str | None
+    """What the user must be told about this design, in a sentence."""
+
+    def next(self, answers: Int8s, k: int) -> list[Draw]:
+        """The first k unanswered draws in the order of the draws; none when there are no more.
+
+        Fewer than k where later draws depend on answers that are still out.
+        """
+        ...
+
+    def reached(self, answers: Int8s) -> bool:
+        """Whether the margin is reached: the sampling may stop."""
+        ...
+
+    def estimate(self, answers: Int8s) -> Estimate:
+        """The estimate at the stop; before it, what a run that ends here for want of budget may report."""
+        ...
+
+    def estimate_groups(self, answers: Int8s, group: Ints) -> list[Estimate]:
+        """Estimates for groups of beliefs, numbered from 0 to the largest; -1 marks what is in none."""
+        ...
+
+    def running(self, answers: Int8s) -> Estimate:
+        """What people may see while the run goes on: an interval that holds at every moment, or none."""
+        ...
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How the accuracy of what is sampled (as verdicts show it) maps to that of the whole graph.
+
+    With C known beliefs, K of them true, R others and an error rate e, a share q of true verdicts among the
+    others stands for `(K + R * (q - e) / (1 - 2e)) / (C + R)`.
+    """
+
+    known: int
+    known_true: int
+    rest: int
+    error: float
+
+    @classmethod
+    def of(cls, population: Population, error: float) -> "Scale":
+        """The scale of a population."""
+        known = population.known
+        return cls(int((known >= 0).sum()), int((known == 1).sum()), int((known < 0).sum()), error)
+
+    @property
+    def factor(self) -> float:
+        """How far the whole graph's accuracy moves with the share of true verdicts."""
+        return self.rest / (self.known + self.rest) / (1 - 2 * self.error)
+
+    def margin(self, margin: float) -> float:
+        """The margin for the share of true verdicts that gives this one for the whole graph."""
+        return margin / self.factor if self.rest else 1.0
+
+    def whole(self, share: float) -> float:
+        """The whole graph's accuracy."""
+        corrected = min(max((share - self.error) / (1 - 2 * self.error), 0.0), 1.0)
+        return float((self.known_true + self.rest * corrected) / (self.known + self.rest))
+
+    def estimate(self, share: float, interval: tuple[float, float] | None) -> Estimate:
+        """The whole graph's estimate, from one of the sampled part."""
+        ends = interval and (self.whole(interval[0]), self.whole(interval[1]))
+        return Estimate(self.whole(share), ends)
+
+
+class Path:
+    """The draws so far and the answers on them, in the order of the draws; a base for designs.
+
+    Answers are followed in that order up to the first one that is out. Where the margin is reached on the
+    way, later answers no longer count: going on would be looking twice.
+    """
+
+    note: str | None = None
+    adaptive = True
+    """Whether later draws depend on earlier answers."""
+
+    def __init__(self, population: Population, options: Options, margin: float | None = None) -> None:
+        self.population = population
+        self.options = options
+        self.scale = Scale.of(population, options.error)
+        self.margin = None if options.margin is None else margin or self.scale.margin(options.margin)
+        """The margin for the share of true verdicts among what is sampled."""
+        self._position = np.empty(0, np.int64)
+        self._chance = np.empty(0)
+        self._reset()
+
+    def _reset(self) -> None:
+        self._drawn = 0
+        self._followed = np.empty(0, np.int8)
+        self._stopped = False
+        self._restart()
+
+    def _restart(self) -> None:
+        """Forget all answers."""
+        raise NotImplementedError
+
+    def _extend(self) -> tuple[Ints, Floats]:
+        """The next draws and their chances, given all answers on those before; none at the end."""
+        raise NotImplementedError
+
+    def _observe(self, at: int, answer: int) -> bool:
+        """Take in the answer on the draw with this number; whether the margin is now reached."""
+        raise NotImplementedError
+
+    def estimate(self, answers: Int8s) -> Estimate:
+        """The estimate at the stop or at the end of the budget."""
+        raise NotImplementedError
+
+    def _draw_more(self) -> bool:
+        position, chance = self._extend()
+        self._position = np.concatenate([self._position[: self._drawn], position])
+        self._chance = np.concatenate([self._chance[: self._drawn], chance])
+        self._drawn += len(position)
+        return len(position) > 0
+
+    def _follow(self, answers: Int8s) -> None:
+        """Bring the state up to the answers, from where it was if they only grew."""
+        if not np.array_equal(answers[self._position[: len(self._followed)]], self._followed):
+            self._reset()
+        new: list[int] = []
+        seen = len(self._followed)
+        while not self._stopped and (seen < self._drawn or self._draw_more()):
+            answer = int(answers[self._position[seen]])
+            if answer == NOT_ASKED:
+                break
+            self._stopped = self._observe(seen, answer)
+            new.append(answer)
+            seen += 1
+        if new:
+            self._followed = np.concatenate([self._followed, np.array(new, np.int8)])
+
+    def next(self, answers: Int8s, k: int) -> list[Draw]:
+        """The first k unanswered draws; none once the margin is reached."""
+        self._follow(answers)
+        found: dict[int, Draw] = {}
+        at = len(self._followed)
+        while not self._stopped and len(found) < k:
+            if at == self._drawn and (self.adaptive or not self._draw_more()):
+                break
+            position = int(self._position[at])
+            if answers[position] == NOT_ASKED:
+                found.setdefault(position, Draw(position, float(self._chance[at])))
+            at += 1
+        return list(found.values())
+
+    def reached(self, answers: Int8s) -> bool:
+        """Whether the margin is reached."""
+        self._follow(answers)
+        return self._stopped or not self.scale.rest
+
+    def running(self, answers: Int8s) -> Estimate:
+        """The estimate so far, without an interval."""
+        return Estimate(self.estimate(answers).accuracy, None)

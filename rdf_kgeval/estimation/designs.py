@@ -1,0 +1,65 @@
+"""The sampling designs by name: `policy/estimator`."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rdf_kgeval.errors import InputError
+from rdf_kgeval.estimation import assisted, srs, stratified, twcs
+from rdf_kgeval.estimation.design import Design, Options, Population
+
+DEFAULT = "stratified/bayes"
+"""What is used where the user names no method."""
+
+
+@dataclass(frozen=True)
+class Factory:
+    """Makes a design from a population and options."""
+
+    name: str
+    build: Callable[[Population, Options], Design]
+    strict: bool
+    """Whether the method can promise the level at every accuracy."""
+
+    def __call__(
+        self,
+        population: Population,
+        *,
+        margin: float | None = 0.05,
+        level: float = 0.95,
+        seed: int = 0,
+        strict: bool = False,
+        objective: str = "overall",
+        error: float = 0.0,
+    ) -> Design:
+        """Make the design; for what the options mean see `Options`.
+
+        Raises:
+            InputError: an option is out of range, or more than the method can promise.
+        """
+        if strict and not self.strict:
+            able = ", ".join(name for name, factory in DESIGNS.items() if factory.strict)
+            raise InputError(
+                f"{self.name} cannot promise the level at every accuracy; leave strict out or use {able}"
+            )
+        if objective != "overall" and self.name != DEFAULT:
+            raise InputError(f"{self.name} does not steer its draws by objective; use {DEFAULT} for that")
+        options = Options(
+            margin=margin, level=level, seed=seed, strict=strict, objective=objective, error=error
+        )
+        return self.build(population, options)
+
+
+DESIGNS = {
+    name: Factory(name, build, strict)
+    for name, build, strict in (
+        ("stratified/bayes", stratified.bayes, True),
+        ("srs/wilson", srs.wilson, False),
+        ("srs/ahpd", srs.ahpd, False),
+        ("srs/fixed-width", srs.fixed_width, True),
+        ("twcs/wilson", twcs.wilson, False),
+        ("twcs/ahpd", twcs.ahpd, False),
+        ("assisted/difference", assisted.difference, False),
+        ("anytime/betting", srs.betting, True),
+    )
+}
+"""Every design with its estimator."""

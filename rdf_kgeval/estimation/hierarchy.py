@@ -1,0 +1,140 @@
+"""The hierarchical Beta model: strata differ, but not without limit.
+
+Stratum h of N_h beliefs has accuracy theta_h ~ Beta(mu * kappa, (1 - mu) * kappa). The mean mu and the
+likeness kappa of the strata are unknown: a grid over both carries their posterior exactly, since the answers
+of a stratum enter it by the Beta-binomial forecast `(mu * kappa + k_h) / (kappa + n_h)` of each next answer.
+Given a point of the grid, the number of true beliefs in a stratum has, after k of n true ones and with R = N
+- n left,
+
+`mean = k + R * e`, `variance = R * e * (1 - e) * (S + R) / (S + 1)`, `e = (mu * kappa + k) / S`, `S = kappa +
+n`
+
+so that what is fully labelled is known exactly. Gelman et al., Bayesian Data Analysis, chapter 5; finite
+populations: Ericson (JRSSB 1969).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import betaln
+
+from rdf_kgeval.estimation.design import Floats, Ints
+from rdf_kgeval.inference.kernel import kernel
+
+KAPPAS = (1.0, 3.0, 9.0, 27.0, 81.0)
+"""Likeness of the strata: how many answers elsewhere weigh as much as one's own."""
+MEANS = 24
+"""Grid points for the mean, equally spaced in the arcsine scale, where a proportion's error is even."""
+MEAN_PRIOR = 1.25
+"""The mean's prior is Beta(c, c) with this c."""
+
+ENDLESS = 1e6
+"""Times its size, a stratum is as good as infinite."""
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Points (mu, kappa) as parameters of Beta, and their prior weights."""
+
+    a: Floats
+    b: Floats
+    weight: Floats
+
+
+def make_grid() -> Grid:
+    """The grid that all hierarchical estimates use."""
+    angle = np.pi * (np.arange(MEANS) + 0.5) / (2 * MEANS)
+    kappa, mu = (x.ravel() for x in np.meshgrid(KAPPAS, np.sin(angle) ** 2, indexing="ij"))
+    weight = (mu * (1 - mu)) ** (MEAN_PRIOR - 0.5)
+    return Grid(mu * kappa, (1 - mu) * kappa, weight / weight.sum())
+
+
+GRID = make_grid()
+
+
+@kernel
+def begin(
+    a: Floats, b: Floats, prior: Floats, size: Floats, weight: Floats, mean: Floats, var: Floats
+) -> None:
+    """Set the grid's weights, and the mean and variance of the number of true beliefs at each point."""
+    for g in range(weight.size):
+        weight[g], mean[g], var[g] = prior[g], 0.0, 0.0
+        s = a[g] + b[g]
+        e = a[g] / s
+        for h in range(size.size):
+            mean[g] += size[h] * e
+            var[g] += size[h] * e * (1 - e) * (s + size[h]) / (s + 1)
+
+
+@kernel
+def observe(
+    h: int,
+    answer: int,
+    a: Floats,
+    b: Floats,
+    size: Floats,
+    n: Ints,
+    k: Ints,
+    weight: Floats,
+    mean: Floats,
+    var: Floats,
+) -> tuple[float, float]:
+    """Take in an answer from stratum h; the posterior mean and variance of the number of true beliefs."""
+    left, total = size[h] - n[h], 0.0
+    for g in range(weight.size):
+        s = a[g] + b[g] + n[h]
+        e = (a[g] + k[h]) / s
+        weight[g] *= e if answer == 1 else 1 - e
+        total += weight[g]
+        e1 = (a[g] + k[h] + answer) / (s + 1)
+        mean[g] += answer + (left - 1) * e1 - left * e
+        var[g] += (left - 1) * e1 * (1 - e1) * (s + left) / (s + 2) - left * e * (1 - e) * (s + left) / (
+            s + 1
+        )
+    n[h] += 1
+    k[h] += answer
+    middle, spread = 0.0, 0.0
+    for g in range(weight.size):
+        weight[g] /= total
+        middle += weight[g] * mean[g]
+    for g in range(weight.size):
+        off = mean[g] - middle
+        spread += weight[g] * (var[g] + off * off)
+    return middle, spread
+
+
+@kernel
+def doubts(a: Floats, b: Floats, weight: Floats, n: Ints, k: Ints, doubt: Floats) -> None:
+    """For each stratum the posterior mean of theta * (1 - theta): how much one more answer would vary."""
+    for h in range(n.size):
+        doubt[h] = 0.0
+        for g in range(weight.size):
+            s = a[g] + b[g] + n[h]
+            e = (a[g] + k[h]) / s
+            doubt[h] += weight[g] * e * (1 - e) * s / (s + 1)
+
+
+def posterior(grid: Grid, n: Floats, k: Floats) -> Floats:
+    """The grid's weights after k of n answers were true in each stratum, all at once."""
+    a, b = grid.a[:, None], grid.b[:, None]
+    seen = n > 0
+    log = np.log(grid.weight) + (betaln(a + k[seen], b + (n - k)[seen]) - betaln(a, b)).sum(axis=1)
+    weight: Floats = np.exp(log - log.max())
+    weight /= weight.sum()
+    return weight
+
+
+def moments(
+    grid: Grid, weight: Floats, size: Floats, n: Floats, k: Floats, first: Ints
+) -> tuple[Floats, Floats]:
+    """Posterior mean and variance of the number of true beliefs in groups of cells.
+
+    The cells of a group follow one another; `first` is each group's first one.
+    """
+    s = (grid.a + grid.b)[:, None] + n
+    e = (grid.a[:, None] + k) / s
+    left = size - n
+    mean = np.add.reduceat(k + left * e, first, axis=1)
+    var = np.add.reduceat(left * e * (1 - e) * (s + left) / (s + 1), first, axis=1)
+    middle = weight @ mean
+    return middle, weight @ (var + (mean - middle) ** 2)

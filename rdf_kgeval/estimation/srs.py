@@ -1,0 +1,152 @@
+"""Simple random sampling: every belief is as likely as any other, without replacement."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from rdf_kgeval.estimation import intervals
+from rdf_kgeval.estimation.calibration import FALLBACK, calibrated_margin, fixed_width_constants
+from rdf_kgeval.estimation.design import (
+    AMBIGUOUS,
+    TRUE,
+    Estimate,
+    Floats,
+    Int8s,
+    Ints,
+    Options,
+    Path,
+    Population,
+    Scale,
+)
+from rdf_kgeval.estimation.groups import estimate_groups
+from rdf_kgeval.estimation.intervals import Interval
+
+MINIMUM = 30
+"""The published methods never stop before so many answers."""
+_CHUNK = 64
+
+
+@dataclass(frozen=True)
+class Rule:
+    """An interval for k of n true answers; narrower than twice the margin, it stops the sampling."""
+
+    interval: Callable[[int, int], Interval]
+    minimum: int = 1
+    widened: bool = False
+    """Whether the report at the stop is as wide as the margin allows, and not as the interval is."""
+
+
+class Srs(Path):
+    """Draws in the order of a seeded permutation, stopped by the width of an interval."""
+
+    adaptive = False
+
+    def __init__(
+        self,
+        population: Population,
+        options: Options,
+        rule: Rule,
+        *,
+        margin: float | None = None,
+        note: str | None = None,
+    ) -> None:
+        self.note = note
+        self._rule = rule
+        rest = np.flatnonzero(population.known < 0)
+        self._order = np.random.default_rng(options.seed).permutation(rest)
+        super().__init__(population, options, margin)
+
+    def _restart(self) -> None:
+        self._n = self._k = self._pending = 0
+
+    def _extend(self) -> tuple[Ints, Floats]:
+        at = self._drawn
+        block = self._order[at : at + max(_CHUNK, at // 4)]
+        return block, 1.0 / (len(self._order) - np.arange(at, at + len(block)))
+
+    def _observe(self, at: int, answer: int) -> bool:
+        self._n += 1
+        self._k += answer == TRUE
+        self._pending += answer == AMBIGUOUS
+        if self.margin is None or self._n < min(self._rule.minimum, len(self._order)):
+            return False
+        low, high = self._ends(self._rule.interval)
+        least, most = self._cut((0.0, 1.0))
+        return min(high - low, most - least) <= 2 * self.margin + 1e-12
+
+    def _ends(self, interval: Callable[[int, int], Interval]) -> Interval:
+        if not self._pending:
+            return interval(self._n, self._k)
+        return interval(self._n, self._k)[0], interval(self._n, self._k + self._pending)[1]
+
+    def _cut(self, ends: Interval) -> Interval:
+        """No wider than what the labels leave open; that makes a full count exact."""
+        if self.options.error:
+            return ends
+        size = len(self._order)
+        wrong = self._n - self._k - self._pending
+        return max(ends[0], self._k / size), min(ends[1], 1 - wrong / size)
+
+    def _share(self) -> float:
+        return (self._k + self._pending / 2) / self._n if self._n else 0.5
+
+    def estimate(self, answers: Int8s) -> Estimate:
+        """The share of true answers and the interval."""
+        self._follow(answers)
+        if not len(self._order):
+            return self.scale.estimate(0.5, (0.5, 0.5))
+        low, high = self._ends(self._rule.interval)
+        if self._stopped and self._rule.widened and self.margin is not None:
+            centre = (low + high) / 2
+            low, high = centre - self.margin, centre + self.margin
+        return self.scale.estimate(self._share(), self._cut((max(low, 0.0), min(high, 1.0))))
+
+    def running(self, answers: Int8s) -> Estimate:
+        """The share of true answers and the betting interval, which holds at every moment."""
+        self._follow(answers)
+        size = np.inf if self.options.error else len(self._order)
+        bet = partial(intervals.betting, size=size, level=self.options.level)
+        return self.scale.estimate(
+            self._share(), self._cut(self._ends(bet)) if len(self._order) else (0.5, 0.5)
+        )
+
+    def estimate_groups(self, answers: Int8s, group: Ints) -> list[Estimate]:
+        """Estimates by group, from the hierarchical model over the groups."""
+        self._follow(answers)
+        asked = self._position[: len(self._followed)]
+        one = np.zeros_like(group)
+        return estimate_groups(
+            self.population, group, one, asked, self._followed, self.options.level, self.options.error
+        )
+
+
+def wilson(population: Population, options: Options) -> Srs:
+    """`srs/wilson`: Wilson's interval, as published; the honest yardstick."""
+    return Srs(population, options, Rule(partial(intervals.wilson, level=options.level), MINIMUM))
+
+
+def ahpd(population: Population, options: Options) -> Srs:
+    """`srs/ahpd`: the adaptive HPD interval, as published."""
+    return Srs(population, options, Rule(partial(intervals.ahpd, level=options.level), MINIMUM))
+
+
+def betting(population: Population, options: Options, note: str | None = None) -> Srs:
+    """`anytime/betting`: a confidence sequence, valid at every moment."""
+    size = np.inf if options.error else int((population.known < 0).sum())
+    bet = partial(intervals.betting, size=size, level=options.level)
+    if options.margin is not None:
+        bet = partial(bet, margin=min(Scale.of(population, options.error).margin(options.margin), 0.5))
+    rule = Rule(bet)
+    return Srs(population, options, rule, note=note)
+
+
+def fixed_width(population: Population, options: Options) -> Srs:
+    """`srs/fixed-width`: Frey's interval of a width fixed beforehand; never covers less than the level."""
+    margin = calibrated_margin(Scale.of(population, options.error), options)
+    if margin is None:
+        return betting(population, options, FALLBACK)
+    shrink, z = fixed_width_constants(margin, options.level)
+    rule = Rule(partial(intervals.adjusted_wald, shrink=shrink, z=z), widened=True)
+    return Srs(population, options, rule, margin=margin)

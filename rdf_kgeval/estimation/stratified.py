@@ -1,0 +1,222 @@
+"""`stratified/bayes`: strata by predicate, labels where they teach most, a posterior that ends it."""
+
+import numpy as np
+
+from rdf_kgeval.estimation import srs
+from rdf_kgeval.estimation.calibration import FALLBACK, SHRINK, Z, calibrated_margin, stopping_mass
+from rdf_kgeval.estimation.design import (
+    AMBIGUOUS,
+    TRUE,
+    Design,
+    Estimate,
+    Floats,
+    Int8s,
+    Ints,
+    Options,
+    Path,
+    Population,
+    Scale,
+)
+from rdf_kgeval.estimation.groups import estimate_groups
+from rdf_kgeval.estimation.hierarchy import ENDLESS, GRID, begin, doubts, moments, observe, posterior
+from rdf_kgeval.estimation.intervals import Interval
+from rdf_kgeval.estimation.window import best_start, half_width, least_precision, precise
+from rdf_kgeval.inference.kernel import kernel
+
+LARGE = 0.02
+"""Predicates with at least this share of the beliefs are strata of their own; the others share one."""
+FIRST = 20
+"""So many draws are spread in proportion to the strata before answers steer."""
+LEAST_BLOCK = 8
+GROWTH = 5
+"""Draws are settled in blocks of a fifth of those before, at least 8: people can work side by side."""
+TRUST, FLOOR = 0.8, 0.02
+"""Shares of the posterior's doubt and of a constant in what a stratum is thought to vary."""
+
+
+@kernel
+def first_block(size: Ints, length: int) -> Ints:
+    """Strata for the first draws, in proportion to their sizes (Sainte-Lague)."""
+    block = np.empty(length, np.int64)
+    taken = np.zeros(size.size, np.int64)
+    for i in range(length):
+        best, most = -1, -1.0
+        for h in range(size.size):
+            score = size[h] / (2.0 * taken[h] + 1.0)
+            if taken[h] < size[h] and score > most:
+                best, most = h, score
+        taken[best] += 1
+        block[i] = best
+    return block
+
+
+@kernel
+def gain_overall(size: int, taken: int, left: int, doubt: float) -> float:
+    """How much one more answer lowers the variance of the graph's accuracy, up to a factor."""
+    return left * left * (TRUST * doubt + FLOOR) / ((taken + 1.0) * (taken + 2.0))
+
+
+@kernel
+def gain_predicate(size: int, taken: int, left: int, doubt: float) -> float:
+    """How much an answer lowers the predicate's standard error: the next, or the mean of all to its end."""
+    s = taken + 2.0
+    now = np.sqrt(left * (s + left) / s)
+    after = np.sqrt((left - 1) * (s + left) / (s + 1))
+    return float(np.sqrt(TRUST * doubt + FLOOR) / size * max(now - after, now / left))
+
+
+@kernel
+def next_block(size: Ints, taken: Ints, doubt: Floats, length: int, by_predicate: bool) -> Ints:
+    """Strata for the next draws: each goes where it gains most."""
+    block = np.empty(length, np.int64)
+    planned = taken.copy()
+    for i in range(length):
+        best, most = -1, -1.0
+        for h in range(size.size):
+            left = size[h] - planned[h]
+            if left > 0:
+                if by_predicate:
+                    score = gain_predicate(size[h], planned[h], left, doubt[h])
+                else:
+                    score = gain_overall(size[h], planned[h], left, doubt[h])
+                if score > most:
+                    best, most = h, score
+        planned[best] += 1
+        block[i] = best
+    return block
+
+
+@kernel
+def block_length(drawn: int, left: int) -> int:
+    """How many draws are settled at once."""
+    return min(FIRST if drawn == 0 else max(LEAST_BLOCK, drawn // GROWTH), left)
+
+
+def strata_of(predicate: Ints, by_predicate: bool) -> Ints:
+    """Each belief's stratum, numbered from 0: its predicate, or one for all small predicates."""
+    size = np.bincount(predicate)
+    own = size > 0 if by_predicate else size >= LARGE * len(predicate)
+    number = np.where(own, np.cumsum(own) - 1, own.sum())
+    return number[predicate].astype(np.int64)
+
+
+class Stratified(Path):
+    """Uniform draws without replacement within strata; between them, where the posterior learns most.
+
+    The stop: the interval of width twice the margin that holds most of the posterior of the graph's accuracy
+    holds the calibrated mass of it, after shrinkage by pseudo-counts. That interval is the report.
+    """
+
+    def __init__(self, population: Population, options: Options, margin: float) -> None:
+        self._mass = stopping_mass(margin, options.level, Z[options.strict])
+        self._table = least_precision(margin, self._mass)
+        self._by_predicate = options.objective == "predicate"
+        rest = np.flatnonzero(population.known < 0)
+        self._stratum = np.zeros(len(population), np.int64)
+        self._stratum[rest] = strata_of(population.predicate[rest], self._by_predicate)
+        shuffled = np.random.default_rng(options.seed).permutation(rest)
+        self._order = shuffled[np.argsort(self._stratum[shuffled], kind="stable")]
+        self._size = np.bincount(self._stratum[rest], minlength=1)
+        self._start = np.cumsum(self._size) - self._size
+        self._weighed = self._size.astype(np.float64) * (ENDLESS if options.error else 1.0)
+        self._weight, self._mean, self._var = (np.empty(len(GRID.a)) for _ in range(3))
+        super().__init__(population, options, margin)
+
+    def _restart(self) -> None:
+        self._taken, self._n, self._k, self._pending = (np.zeros(len(self._size), np.int64) for _ in range(4))
+        begin(GRID.a, GRID.b, GRID.weight, self._weighed, self._weight, self._mean, self._var)
+        self._moments = float(GRID.weight @ self._mean), float("inf")
+
+    def _extend(self) -> tuple[Ints, Floats]:
+        length = block_length(self._drawn, len(self._order) - self._drawn)
+        if self._drawn == 0 and not self._by_predicate:
+            block = first_block(self._size, length)
+        else:
+            doubt = np.empty(len(self._size))
+            doubts(GRID.a, GRID.b, self._weight, self._n, self._k, doubt)
+            block = next_block(self._size, self._taken, doubt, length, self._by_predicate)
+        position, chance = np.empty(length, np.int64), np.empty(length)
+        for i, h in enumerate(block):
+            position[i] = self._order[self._start[h] + self._taken[h]]
+            chance[i] = 1.0 / (self._size[h] - self._taken[h])
+            self._taken[h] += 1
+        return position, chance
+
+    def _observe(self, at: int, answer: int) -> bool:
+        h = int(self._stratum[self._position[at]])
+        if answer == AMBIGUOUS:
+            self._pending[h] += 1
+        else:
+            state = (self._weighed, self._n, self._k, self._weight, self._mean, self._var)
+            self._moments = observe(h, int(answer == TRUE), GRID.a, GRID.b, *state)
+        if self.options.margin is None or self.margin is None:
+            return False
+        low, high = self._open()
+        if high - low <= 2 * self.margin:
+            return True
+        if self._pending.any():
+            low, high = self._ends(None)
+            return high - low <= 2 * self.margin
+        mean, variance = self._scaled(*self._moments)
+        return bool(precise(mean, variance, SHRINK, self._table))
+
+    def _scaled(self, mean: float, variance: float) -> tuple[float, float]:
+        total = self._weighed.sum()
+        return mean / total, variance / total**2
+
+    def _open(self) -> Interval:
+        """What the labels leave open; nothing after a full count by sure verdicts."""
+        if self.options.error:
+            return 0.0, 1.0
+        size, true = len(self._order), self._k.sum()
+        return true / size, 1 - (self._n.sum() - true) / size
+
+    def _beta(self, extra: Ints | None) -> tuple[float, float]:
+        """The shrunk Beta that stands for the posterior; with `extra`, so many pending answers are true."""
+        mean, variance = self._moments
+        if extra is not None:
+            n, k = (self._n + self._pending).astype(float), (self._k + extra).astype(float)
+            first = np.zeros(1, np.int64)
+            found = moments(GRID, posterior(GRID, n, k), self._weighed, n, k, first)
+            mean, variance = float(found[0][0]), float(found[1][0])
+        mean, variance = self._scaled(mean, variance)
+        nu = max(mean * (1 - mean) / max(variance, 1e-12) - 1, 1e-3)
+        return mean * nu + SHRINK, (1 - mean) * nu + SHRINK
+
+    def _ends(self, margin: float | None) -> Interval:
+        """The interval with this margin, or the narrowest that holds the mass."""
+        cases = [None, None] if not self._pending.any() else [np.zeros_like(self._pending), self._pending]
+        found = []
+        for extra in cases:
+            a, b = self._beta(extra)
+            width = 2 * (half_width(a, b, self._mass) if margin is None else margin)
+            start = best_start(a, b, width)
+            found.append((start, start + width))
+        return found[0][0], found[1][1]
+
+    def estimate(self, answers: Int8s) -> Estimate:
+        """The posterior mean; at the stop with the interval of the margin, before it with the one reached."""
+        self._follow(answers)
+        if not len(self._order):
+            return self.scale.estimate(0.5, (0.5, 0.5))
+        pending = self._pending.any()
+        low, high = self._ends(self.margin if self._stopped and not pending else None)
+        least, most = self._open()
+        mean = self._scaled(*self._moments)[0]
+        return self.scale.estimate(min(max(mean, least), most), (max(low, least), min(high, most)))
+
+    def estimate_groups(self, answers: Int8s, group: Ints) -> list[Estimate]:
+        """Estimates by group, from the hierarchical model over what each group has of each stratum."""
+        self._follow(answers)
+        asked, options = self._position[: len(self._followed)], self.options
+        return estimate_groups(
+            self.population, group, self._stratum, asked, self._followed, options.level, options.error
+        )
+
+
+def bayes(population: Population, options: Options) -> Design:
+    """`stratified/bayes`; outside the calibrated margins and levels, `anytime/betting`."""
+    margin = calibrated_margin(Scale.of(population, options.error), options)
+    if margin is None:
+        return srs.betting(population, options, FALLBACK)
+    return Stratified(population, options, margin)

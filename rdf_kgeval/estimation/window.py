@@ -1,0 +1,84 @@
+"""Intervals of a fixed width under a Beta posterior: where they lie best, and when they hold enough.
+
+A posterior with mean M and variance V is taken as the Beta distribution with these moments, of precision `nu
+= M * (1 - M) / V - 1` (its two parameters' sum). Stopping when the best interval of width `2 * margin` holds
+a share `mass` of it is, for each mean, a least precision: a table of it makes the check an interpolation.
+"""
+
+import math
+from functools import lru_cache
+
+import numpy as np
+from scipy.special import betainc
+
+from rdf_kgeval.estimation.design import Floats
+from rdf_kgeval.inference.kernel import kernel
+
+STEPS = 1000
+"""Means at which the least precision is tabulated."""
+
+
+@kernel
+def best_start(a: float, b: float, width: float) -> float:
+    """Where the interval of this width that holds most of Beta(a, b) starts: its ends are equally dense."""
+    low, high = 0.0, 1.0 - width
+    for _ in range(50):
+        x = (low + high) / 2
+        rise = (a - 1) * (math.log(x + width) - math.log(x))
+        fall = (b - 1) * (math.log1p(-x) - math.log1p(-x - width))
+        if rise > fall:
+            low = x
+        else:
+            high = x
+    return (low + high) / 2
+
+
+@kernel
+def _best_starts(a: Floats, b: Floats, width: float) -> Floats:
+    start = np.empty(a.size)
+    for i in range(a.size):
+        start[i] = best_start(a[i], b[i], width)
+    return start
+
+
+def best_mass(a: Floats, b: Floats, width: float) -> Floats:
+    """The share of Beta(a, b) that the best interval of this width holds."""
+    start = _best_starts(a, b, width)
+    held: Floats = betainc(a, b, np.minimum(start + width, 1.0)) - betainc(a, b, start)
+    return held
+
+
+@lru_cache(maxsize=64)
+def least_precision(margin: float, mass: float) -> Floats:
+    """For means 0 to 1 in equal steps, the precision from which on the best interval holds the mass."""
+    mean = np.clip(np.linspace(0.0, 1.0, STEPS + 1), 1e-9, 1 - 1e-9)
+    low, high = np.full(STEPS + 1, 2.0), np.full(STEPS + 1, 100.0 + 12.0 / margin**2)
+    for _ in range(50):
+        nu = (low + high) / 2
+        enough = best_mass(mean * nu, (1 - mean) * nu, 2 * margin) >= mass
+        high, low = np.where(enough, nu, high), np.where(enough, low, nu)
+    high.setflags(write=False)
+    return high
+
+
+@kernel
+def precise(mean: float, variance: float, shrink: float, table: Floats) -> bool:
+    """Whether a posterior with these moments, shrunk by pseudo-counts, is as precise as the table demands."""
+    if variance <= 0.0:
+        return True
+    nu = mean * (1 - mean) / variance - 1
+    if nu <= 0.0:
+        return False
+    x = (mean * nu + shrink) / (nu + 2 * shrink) * (table.size - 1)
+    i = min(int(x), table.size - 2)
+    return bool(nu + 2 * shrink >= table[i] * (i + 1 - x) + table[i + 1] * (x - i))
+
+
+def half_width(a: float, b: float, mass: float) -> float:
+    """Half the width of the narrowest interval that holds the mass of Beta(a, b)."""
+    low, high = 0.0, 0.5
+    for _ in range(40):
+        half = (low + high) / 2
+        held = best_mass(np.array([a]), np.array([b]), 2 * half)[0]
+        low, high = (low, half) if held >= mass else (half, high)
+    return high
