@@ -41,7 +41,9 @@ class Structure:
         return strata_of(self.predicate, False)
 
 
-def arrange(name: str, predicate: np.ndarray, subject: np.ndarray, gold: np.ndarray | None = None) -> Structure:
+def arrange(
+    name: str, predicate: np.ndarray, subject: np.ndarray, gold: np.ndarray | None = None
+) -> Structure:
     order = np.argsort(strata_of(predicate, False), kind="stable")
     subject = np.unique(subject, return_inverse=True)[1]
     return Structure(name, predicate[order], subject[order], None if gold is None else gold[order])
@@ -55,7 +57,8 @@ def read_real(name: str) -> Structure | None:
     with path.open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     predicate, subject = (
-        np.unique([row[column] for row in rows], return_inverse=True)[1] for column in ("predicate", "subject")
+        np.unique([row[column] for row in rows], return_inverse=True)[1]
+        for column in ("predicate", "subject")
     )
     return arrange(name, predicate, subject, np.array([int(row["label"]) for row in rows]))
 
@@ -132,7 +135,9 @@ def run_stratified(label, size, a, b, prior, tables, margins, shrinks, by_predic
             middle, spread = middle / total, spread / total**2
             least, most = k.sum() / total, 1 - (drawn - k.sum()) / total
             for j in range(stop.size):
-                if stop[j] == 0 and (most - least <= 2 * margins[j] or precise(middle, spread, shrinks[j], tables[j])):
+                if stop[j] == 0 and (
+                    most - least <= 2 * margins[j] or precise(middle, spread, shrinks[j], tables[j])
+                ):
                     stop[j] = drawn
                     left -= 1
                     nu = max(middle * (1 - middle) / max(spread, 1e-12) - 1, 1e-3)
@@ -144,7 +149,20 @@ def run_stratified(label, size, a, b, prior, tables, margins, shrinks, by_predic
 
 @compiled
 def sweep_stratified(
-    seed_rng, predicate, subject, size, effects, accuracies, seeds, a, b, prior, tables, margins, shrinks, by_predicate
+    seed_rng,
+    predicate,
+    subject,
+    size,
+    effects,
+    accuracies,
+    seeds,
+    a,
+    b,
+    prior,
+    tables,
+    margins,
+    shrinks,
+    by_predicate,
 ):
     """Labels and coverage summed over seeds: arrays (accuracy, table)."""
     labels = np.zeros((accuracies.size, margins.size))
@@ -190,9 +208,20 @@ def simulate_stratified(structure, effects, accuracies, seeds, stops, seed=0, by
     tables = np.array([least_precision(s.margin, s.mass) for s in stops])
     margins, shrinks = np.array([s.margin for s in stops]), np.array([s.shrink for s in stops])
     labels, squared, covered = sweep_stratified(
-        np.random.default_rng(seed), structure.predicate[order], structure.subject[order], size,
-        np.array(effects), np.asarray(accuracies), seeds, GRID.a, GRID.b, GRID.weight,
-        tables, margins, shrinks, by_predicate,
+        np.random.default_rng(seed),
+        structure.predicate[order],
+        structure.subject[order],
+        size,
+        np.array(effects),
+        np.asarray(accuracies),
+        seeds,
+        GRID.a,
+        GRID.b,
+        GRID.weight,
+        tables,
+        margins,
+        shrinks,
+        by_predicate,
     )
     mean = labels / seeds
     return mean, np.sqrt(np.maximum(squared / seeds - mean**2, 0.0)), covered / seeds

@@ -29,7 +29,9 @@ from rdf_kgeval.text import plural
 from rdf_kgeval.verdicts import (
     AMBIGUOUS,
     NOT_ASKED,
+    TRUE,
     Answer,
+    Drawn,
     Record,
     Retraction,
     Verdict,
@@ -264,13 +266,23 @@ class Evaluation:
             more: further verdicts by row.
             relearn: learn the rules' confidences from all of them, not only from the seed set.
         """
-        known = {**self._sure(), **(more or {})}
-        thetas = updated_thetas(self.graph, known) if relearn else self._procedure.thetas
+        known = {**self.known(), **(more or {})}
+        thetas = updated_thetas(self.graph, known, self._at_random()) if relearn else self._procedure.thetas
         return infer_rows(self.graph, known, thetas)
 
-    def _sure(self) -> dict[int, float]:
+    def known(self) -> dict[int, float]:
+        """By row, 1 or 0: what people said and are sure of."""
         outcomes = {int(self.graph.beliefs.rows[i]): self.outcome(i) for i in self._said}
         return {row: float(value) for row, value in outcomes.items() if value != AMBIGUOUS}
+
+    def _at_random(self) -> list[float] | None:
+        """Sure answers on beliefs that were drawn at random; None where there are none."""
+        drawn = [
+            float(self.outcome(i) == TRUE)
+            for i, said in self._said.items()
+            if next(iter(said.values())).drawn is not Drawn.CONTROL and self.outcome(i) != AMBIGUOUS
+        ]
+        return drawn or None
 
     def label(self) -> Labels:
         """By position: 1 true, 0 false, -1 unknown, by inference from all verdicts."""

@@ -49,16 +49,12 @@ class Trial:
     inferred: int
     label_accuracy: float | None
     """Share of the inferred labels that are right."""
-    guess_accuracy: float | None
-    """What calling all of them true would have got right."""
-    false: tuple[int, int, int]
-    """Of what was not asked: inferred false, of these rightly, and false by gold among all inferred."""
     hours: float
     stopped: str | None
     seconds: float
     history: tuple[Point, ...]
-    truth: tuple[tuple[float, bool], ...] = ()
-    """Soft truth and gold of every inferred belief."""
+    positions: tuple[int, ...]
+    """What was asked, in order."""
 
 
 def gold_labels(graph: CouplingGraph, labels: Mapping[Triple, bool], name: str) -> Gold:
@@ -110,8 +106,6 @@ def run_trial(graph: CouplingGraph, gold: Gold, settings: Settings) -> Trial:
     label[evaluation.asked] = -1
     inferred = label >= 0
     right = label[inferred] == gold[inferred]
-    false = label == 0
-    x = evaluation.inference.x[graph.beliefs.rows]
     return Trial(
         method=settings.method,
         seed=settings.seed,
@@ -124,13 +118,11 @@ def run_trial(graph: CouplingGraph, gold: Gold, settings: Settings) -> Trial:
         delta_predicate=float(np.mean(errors)),
         inferred=int(inferred.sum()),
         label_accuracy=float(right.mean()) if inferred.any() else None,
-        guess_accuracy=float(gold[inferred].mean()) if inferred.any() else None,
-        false=(int(false.sum()), int((false & ~gold).sum()), int((inferred & ~gold).sum())),
         hours=evaluation.cost / 3600,
         stopped=evaluation.stopped,
         seconds=seconds,
         history=tuple(evaluation.history),
-        truth=tuple((float(a), bool(b)) for a, b in zip(x[inferred], gold[inferred], strict=True)),
+        positions=tuple(evaluation.asked.tolist()),
     )
 
 

@@ -6,7 +6,7 @@ are true at all: of 100 beliefs with 10 false ones, a rule that fails in 5 of 10
 the false heads by itself, so that a false head speaks against its body in the other half only.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -103,12 +103,22 @@ def _by_head(
     return judged_heads, np.bincount(pairs[:, 0], share, size).astype(np.float64)
 
 
-def updated_thetas(graph: CouplingGraph, verdicts: Mapping[int, float]) -> Thetas:
-    """Each rule's weights after the verdicts; a rule whose weight was set by hand keeps it."""
-    sure = [q for q in verdicts.values() if q in (0.0, 1.0)]
-    accuracy = (sum(sure) + 1.0) / (len(sure) + 2.0)
+def updated_thetas(
+    graph: CouplingGraph, verdicts: Mapping[int, float], sample: Collection[float] | None = None
+) -> Thetas:
+    """Each rule's weights after the verdicts.
+
+    A rule whose weight was set by hand keeps it, and one that is idle forwards is so backwards.
+
+    Args:
+        graph: what couples the beliefs.
+        verdicts: by row, 1 or 0.
+        sample: verdicts on beliefs drawn at random, which tell how many are true at all; by default all.
+    """
+    sample = [q for q in verdicts.values() if q in (0.0, 1.0)] if sample is None else sample
+    accuracy = (sum(sample) + 1.0) / (len(sample) + 2.0)
     forward, backward = graph.theta.copy(), graph.theta.copy()
     for i, (rule, track) in enumerate(zip(graph.rules, track_rules(graph, verdicts), strict=True)):
         if rule.weight is None:
             forward[i], backward[i] = map(theta_of, track.confidence(rule, accuracy))
-    return Thetas(forward, backward)
+    return Thetas(forward, np.where(forward > 0.0, backward, 0.0))
