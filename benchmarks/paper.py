@@ -319,7 +319,7 @@ def labels(sets: Sequence[Set], run: Run) -> Iterator[str]:
     draw("calibration", lambda axes: calibration(axes, bins))
 
 
-def calibration(axes, bins) -> None:  # noqa: ANN001
+def calibration(axes, bins) -> None:
     axes.plot([0, 1], [0, 1], color="grey", lw=1, ls="--")
     for (name, kind), pairs in bins.items():
         x, y = np.array(pairs, float).T

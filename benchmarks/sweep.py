@@ -7,7 +7,6 @@ with the lowest scores are wrong, as many as make the accuracy exactly the one w
 
 import csv
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import numba
@@ -15,7 +14,6 @@ import numpy as np
 
 from rdf_kgeval.estimation.hierarchy import GRID, begin, doubts, observe
 from rdf_kgeval.estimation.stratified import block_length, first_block, next_block, strata_of
-from rdf_kgeval.estimation.twcs import SECOND_STAGE, effective_size
 from rdf_kgeval.estimation.window import best_start, least_precision, precise
 
 DATA = Path(__file__).parents[2] / "shared" / "data"

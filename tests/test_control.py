@@ -128,7 +128,7 @@ def test_the_shortlist_is_by_unfulfilled_constraints() -> None:
     label = live.label()
     view = view_of(graph, live, [0], 0.9)
     known = set(np.flatnonzero(label >= 0).tolist())
-    unfulfilled = {i: 0 for i in range(8)}
+    unfulfilled = dict.fromkeys(range(8), 0)
     for i in range(5):
         if not {i, i + 1} <= known:
             unfulfilled[i] += 1

@@ -181,7 +181,8 @@ class Person:
 
     def answer(self) -> str | None:
         """Answer one question; the belief's triple once it is acknowledged, None when there is no question."""
-        assert self.process.stderr and self.process.stdin
+        assert self.process.stderr
+        assert self.process.stdin
         triple = ""
         for line in self.process.stderr:
             if line.startswith("  <"):
