@@ -170,6 +170,11 @@ class Rule:
         return printable(self.id, 200)
 
     @property
+    def is_plain(self) -> bool:
+        """Whether it is a Horn rule of triples alone."""
+        return self.head is not None and not self.filters and not self.values and self.query is None
+
+    @property
     def bound(self) -> set[str]:
         """The variables that body and values bind."""
         found = {v for pattern in self.body for v in variables(pattern)}

@@ -1,7 +1,7 @@
 """Walks over the triples of a graph, compiled: which paths lead from a triple's subject to its object.
 
 A step is a predicate walked forwards (an even number) or backwards (the odd one after it). A path of up to
-three steps is one number in base `n_steps + 1`, its first step last, so that shorter paths have other numbers.
+three steps is one number in base `n_steps + 1`: its first step is the last digit, and no step is 0.
 """
 
 from collections.abc import Callable
@@ -18,12 +18,13 @@ Flags = NDArray[np.bool_]
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
-def _kernel(function: _F) -> _F:
+def kernel(function: _F) -> _F:
+    """Compile a function over arrays: kept on disk between runs, without the interpreter lock."""
     return cast(_F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
 
 
 class Graph(NamedTuple):
-    """Each triple as two half-edges, by node, step and neighbour; a block is a node's half-edges of one step."""
+    """Each triple as two half-edges, by node, step and neighbour; those of a node and step are a block."""
 
     n_steps: int
     first: Longs
@@ -76,8 +77,8 @@ class Heads(NamedTuple):
     triple: Ints
 
 
-@_kernel
-def _block(graph: Graph, node: int, step: int) -> int:
+@kernel
+def find_block(graph: Graph, node: int, step: int) -> int:
     """The block of a node's step, or -1."""
     low, high = graph.first[node], graph.first[node + 1]
     while low < high:
@@ -89,7 +90,7 @@ def _block(graph: Graph, node: int, step: int) -> int:
     return low if low < graph.first[node + 1] and graph.step[low] == step else -1
 
 
-@_kernel
+@kernel
 def occurring(graph: Graph, node: Ints) -> Longs:
     """For each step, how many of the nodes can take it; nodes count as often as they are listed."""
     counts = np.zeros(graph.n_steps, np.int64)
@@ -99,16 +100,16 @@ def occurring(graph: Graph, node: Ints) -> Longs:
     return counts
 
 
-@_kernel
+@kernel
 def can_take(graph: Graph, node: Ints, step: int) -> Flags:
     """Which of the nodes can take a step."""
     can = np.zeros(len(node), np.bool_)
     for i in range(len(node)):
-        can[i] = _block(graph, node[i], step) >= 0
+        can[i] = find_block(graph, node[i], step) >= 0
     return can
 
 
-@_kernel
+@kernel
 def walk_costs(graph: Graph, heads: Heads, head: int, start: Flags) -> NDArray[np.float64]:
     """How many walks of two steps, by their steps, start at the near ends, those over the head itself apart.
 
@@ -138,7 +139,7 @@ def walk_costs(graph: Graph, heads: Heads, head: int, start: Flags) -> NDArray[n
     return cost
 
 
-@_kernel
+@kernel
 def _place(keys: Longs, key: int) -> int:
     """Where a key is, or belongs, in an open-addressing table whose size is a power of two."""
     at = (key * 0x5851F42D4C957F2D >> 20) & (len(keys) - 1)
@@ -147,7 +148,7 @@ def _place(keys: Longs, key: int) -> int:
     return at
 
 
-@_kernel
+@kernel
 def _grown(keys: Longs, counts: Longs, last: Longs) -> tuple[Longs, Longs, Longs]:
     size = 2 * len(keys)
     new_keys, new_counts, new_last = np.full(size, -1), np.zeros(size, np.int64), np.zeros(size, np.int64)
@@ -168,7 +169,7 @@ class _Marks(NamedTuple):
     """The next half-edge from the same node, or -1."""
 
 
-@_kernel
+@kernel
 def _mark(graph: Graph, y: int, end: Flags, marks: _Marks) -> None:
     for b in range(graph.first[y], graph.first[y + 1]):
         if end[graph.step[b] ^ 1]:
@@ -178,8 +179,10 @@ def _mark(graph: Graph, y: int, end: Flags, marks: _Marks) -> None:
                 marks.target[w], marks.entry[w] = y, e
 
 
-@_kernel
-def _complete(graph: Graph, marks: _Marks, w: int, path: int, place: int, head: int, found: Longs, m: int) -> int:
+@kernel
+def _complete(
+    graph: Graph, marks: _Marks, w: int, path: int, place: int, head: int, found: Longs, m: int
+) -> int:
     """Add the paths that a last step from `w` completes, without the head."""
     e = marks.entry[w]
     while e >= 0:
@@ -190,14 +193,14 @@ def _complete(graph: Graph, marks: _Marks, w: int, path: int, place: int, head: 
     return m
 
 
-@_kernel
+@kernel
 def _distinct(found: Longs, m: int) -> int:
     distinct = np.unique(found[:m])
     found[: len(distinct)] = distinct
     return len(distinct)
 
 
-@_kernel
+@kernel
 def _two_steps(graph: Graph, heads: Heads, i: int, start: Flags, marks: _Marks, found: Longs) -> int:
     """The paths of two steps from a head's near end to its far end; -1 if there is too little room."""
     x, y, head = heads.near[i], heads.far[i], heads.triple[i]
@@ -216,7 +219,7 @@ def _two_steps(graph: Graph, heads: Heads, i: int, start: Flags, marks: _Marks, 
     return m
 
 
-@_kernel
+@kernel
 def _three_steps(
     graph: Graph, heads: Heads, i: int, start: Flags, pair: Flags, marks: _Marks, found: Longs
 ) -> int:
@@ -241,7 +244,7 @@ def _three_steps(
     return m
 
 
-@_kernel
+@kernel
 def close(
     graph: Graph, heads: Heads, length: int, start: Flags, end: Flags, pair: Flags, room: int
 ) -> tuple[bool, Longs, Longs]:
@@ -295,7 +298,40 @@ TOO_LONG = -2
 """A count that was given up after too many walks."""
 
 
-@_kernel
+@kernel
+def _advance(
+    graph: Graph, here: Ints, n: int, step: int, turn: int, seen: Longs, there: Ints
+) -> tuple[int, int]:
+    """Where a step leads from the first `n` of `here`, each node once; and how many walks that takes."""
+    m, taken = 0, n
+    for i in range(n):
+        b = find_block(graph, here[i], step)
+        if b >= 0:
+            taken += graph.start[b + 1] - graph.start[b]
+            for e in range(graph.start[b], graph.start[b + 1]):
+                node = graph.node[e]
+                if seen[node] != turn:
+                    seen[node] = turn
+                    there[m] = node
+                    m += 1
+    return m, taken
+
+
+@kernel
+def _asserted(graph: Graph, x: int, head: int, reached: Ints, n: int, turn: int, seen: Longs) -> int:
+    """How many of the first `n` reached nodes the step `head` leads to from `x`."""
+    b = find_block(graph, x, head) if head >= 0 else -1
+    if b < 0:
+        return 0
+    hits = 0
+    for j in range(n):
+        seen[reached[j]] = turn
+    for e in range(graph.start[b], graph.start[b + 1]):
+        hits += seen[graph.node[e]] == turn
+    return hits
+
+
+@kernel
 def connect(
     graph: Graph,
     near: Ints,
@@ -310,148 +346,27 @@ def connect(
     A path is STOPPED as soon as its support is less than `min_confidence` of it and of the pairs that `head`
     does not connect.
     """
-    base = graph.n_steps + 1
     n = len(graph.first) - 1
-    known, seen, seen_last = np.full(n, -1), np.full(n, -1), np.full(n, -1)
-    reached = np.zeros(n, np.int32)
+    seen = np.full(n, -1)
+    here, there = np.zeros(n, np.int32), np.zeros(n, np.int32)
     pairs, hits = np.zeros(len(paths), np.int64), np.zeros(len(paths), np.int64)
     for k in range(len(paths)):
-        one, two, three = paths[k] % base - 1, paths[k] // base % base - 1, paths[k] // base // base - 1
-        walks = 0
+        walked = 0
         for i in range(len(near)):
-            x = near[i]
-            b = _block(graph, x, one)
-            if b < 0:
-                continue
-            turn = k * len(near) + i
-            h = _block(graph, x, head) if head >= 0 else -1
-            if h >= 0:
-                for e in range(graph.start[h], graph.start[h + 1]):
-                    known[graph.node[e]] = turn
-            n_reached = 0
-            for e in range(graph.start[b], graph.start[b + 1]):
-                z = graph.node[e]
-                if two < 0:
-                    reached[n_reached] = z
-                    n_reached += 1
-                    continue
-                c = _block(graph, z, two)
-                if c >= 0:
-                    walks += graph.start[c + 1] - graph.start[c]
-                    for f in range(graph.start[c], graph.start[c + 1]):
-                        w = graph.node[f]
-                        if seen[w] != turn:
-                            seen[w] = turn
-                            reached[n_reached] = w
-                            n_reached += 1
-            walks += n_reached
-            if three < 0:
-                pairs[k] += n_reached
-                for j in range(n_reached):
-                    hits[k] += known[reached[j]] == turn
-            else:
-                for j in range(n_reached):
-                    d = _block(graph, reached[j], three)
-                    if d >= 0:
-                        walks += graph.start[d + 1] - graph.start[d]
-                        for g in range(graph.start[d], graph.start[d + 1]):
-                            y = graph.node[g]
-                            if seen_last[y] != turn:
-                                seen_last[y] = turn
-                                pairs[k] += 1
-                                hits[k] += known[y] == turn
+            turn = 4 * (k * len(near) + i)
+            here[0], m, rest = near[i], 1, paths[k]
+            while rest:
+                turn += 1
+                m, taken = _advance(graph, here, m, rest % (graph.n_steps + 1) - 1, turn, seen, there)
+                walked += taken
+                here, there = there, here
+                rest //= graph.n_steps + 1
+            pairs[k] += m
+            hits[k] += _asserted(graph, near[i], head, here, m, turn, seen)
             if support[k] / (support[k] + pairs[k] - hits[k]) < min_confidence:
                 pairs[k] = STOPPED
                 break
-            if walks > max_walks:
+            if walked > max_walks:
                 pairs[k] = TOO_LONG
                 break
     return pairs, hits
-
-
-class Features(NamedTuple):
-    """What is said of each node with a constant at the other end, where it is said of enough nodes."""
-
-    first: Longs
-    """The first feature of each node, and one past the last of all."""
-    feature: Longs
-    """The block of the constant's half-edges; its neighbours are the nodes with the feature."""
-    triple: Ints
-
-
-def make_features(graph: Graph, min_nodes: int, nameable: Flags) -> Features:
-    """The features that at least `min_nodes` nodes have, with constants that are `nameable`."""
-    block = np.repeat(np.arange(len(graph.step)), np.diff(graph.start))
-    owner = np.repeat(np.arange(len(graph.first) - 1), np.diff(graph.first))[block]
-    # The two half-edges of a triple stand side by side once sorted by triple.
-    twin = np.empty(len(block), dtype=np.int64)
-    pairs = np.argsort(graph.triple, kind="stable").reshape(-1, 2)
-    twin[pairs[:, 0]], twin[pairs[:, 1]] = block[pairs[:, 1]], block[pairs[:, 0]]
-    kept = (np.diff(graph.start)[twin] >= min_nodes) & nameable[graph.node]
-    first = np.searchsorted(owner[kept], np.arange(len(graph.first)))
-    return Features(first, twin[kept], graph.triple[kept])
-
-
-@_kernel
-def imply(
-    graph: Graph, features: Features, heads: Longs, min_support: int, min_confidence: float
-) -> tuple[Longs, Longs, Longs, Longs, Longs]:
-    """Pairs of features that enough nodes have: body, head, support, and how many have the body.
-
-    They are counted twice: those that have any triple of the head's step, and all.
-
-    Args:
-        graph: the triples.
-        features: what bodies can be.
-        heads: features, all of one step.
-        min_support: how many nodes must have both.
-        min_confidence: which share of the nodes with the body and any triple of the head's step must have both.
-    """
-    count, eligible = np.zeros(len(graph.step), np.int64), np.full(len(graph.step), -1)
-    touched = np.zeros(len(graph.step), np.int64)
-    rules = np.zeros((1024, 5), np.int64)
-    n = 0
-    for g in heads:
-        head = graph.step[g] ^ 1
-        m = 0
-        for e in range(graph.start[g], graph.start[g + 1]):
-            x = graph.node[e]
-            for i in range(features.first[x], features.first[x + 1]):
-                f = features.feature[i]
-                if f != g and features.triple[i] != graph.triple[e]:
-                    if count[f] == 0:
-                        touched[m] = f
-                        m += 1
-                    count[f] += 1
-        for j in range(m):
-            f = touched[j]
-            support, count[f] = count[f], 0
-            if support < min_support:
-                continue
-            if eligible[f] < 0:
-                eligible[f] = 0
-                for e in range(graph.start[f], graph.start[f + 1]):
-                    eligible[f] += _block(graph, graph.node[e], head) >= 0
-            own = 1 if _same_triple(graph, f, g) else 0
-            if support / (eligible[f] - own) >= min_confidence:
-                if n == len(rules):
-                    rules = np.concatenate((rules, np.zeros_like(rules)))
-                rules[n] = f, g, support, eligible[f] - own, graph.start[f + 1] - graph.start[f] - own
-                n += 1
-    return rules[:n, 0], rules[:n, 1], rules[:n, 2], rules[:n, 3], rules[:n, 4]
-
-
-@_kernel
-def _same_triple(graph: Graph, f: int, g: int) -> bool:
-    """Whether two features of a node can be one triple, which then joins the node to itself."""
-    if abs(f - g) != 1 or graph.step[f] != graph.step[g] ^ 1:
-        return False
-    e, d = graph.start[f], graph.start[g]
-    while e < graph.start[f + 1] and d < graph.start[g + 1]:
-        if graph.node[e] == graph.node[d] and graph.triple[e] == graph.triple[d]:
-            return True
-        if graph.node[e] < graph.node[d]:
-            e += 1
-        else:
-            d += 1
-    return False

@@ -25,7 +25,7 @@ class Wording:
         self._labels = Labels(beliefs=beliefs)
 
     def id(self, body: Sequence[Pattern], head: Pattern) -> str:
-        """A name such as `playsSport-if-playsForTeam-teamPlaysSport`; inverse steps have `inv-` before them."""
+        """A name such as `playsSport-if-playsForTeam-teamPlaysSport`; `inv-` stands before inverse steps."""
         return f"{_side([head])}-if-{_side(body)}"
 
     def sentence(self, body: Sequence[Pattern], head: Pattern) -> str:
