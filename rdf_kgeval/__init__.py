@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from rdf_kgeval.inference.inference import Inference as Inference
     from rdf_kgeval.inference.inference import InferenceOptions as InferenceOptions
     from rdf_kgeval.inference.inference import infer as infer
+    from rdf_kgeval.mining import mine as mine
+    from rdf_kgeval.miningindex import MiningOptions as MiningOptions
     from rdf_kgeval.ontology import read_ontology as read_ontology
     from rdf_kgeval.rule import Rule as Rule
     from rdf_kgeval.rules import read_rules as read_rules
@@ -35,10 +37,12 @@ _HOME = {
     "InferenceOptions": "inference.inference",
     "InputError": "errors",
     "KgevalError": "errors",
+    "MiningOptions": "miningindex",
     "RunError": "errors",
     "Rule": "rule",
     "couple": "coupling",
     "infer": "inference.inference",
+    "mine": "mining",
     "pull_beliefs": "sources",
     "read_beliefs": "sources",
     "read_ontology": "ontology",

@@ -56,9 +56,10 @@ def mine(
     if not index.options.keep_redundant:
         found = list(_without_redundant(found))
     stated = {_shape(rule.body, rule.head) for rule in known if rule.is_plain}
-    rules = [rule for f in found if _shape(*(rule := (f, *_patterns(index, f)))[1:]) not in stated]
+    rules = [(f, *_patterns(index, f)) for f in found if _is_writable(index, f)]
+    rules = [rule for rule in rules if _shape(*rule[1:]) not in stated]
     rules.sort(key=lambda rule: (rule[0].head >> 1, -rule[0].confidence, -rule[0].support, *rule[1:]))
-    kept = list(_capped(index, rules))
+    kept = list(_capped(index, rules, paths))
     pairs = paths.count_pairs([f for f, *_ in kept])
     wording = Wording(beliefs)
     return distinct_ids(
@@ -70,15 +71,22 @@ def mine(
     )
 
 
-def _capped(index: MiningIndex, rules: Iterable[_Patterned]) -> Iterator[_Patterned]:
-    """The best rules for each head's predicate or class."""
+def _is_writable(index: MiningIndex, found: Found) -> bool:
+    """Whether SPARQL parsers agree on its constants: not so for a backslash before a u."""
+    ends = [end for end in (found.head_end, found.body_end) if end >= 0]
+    return not any("\\u" in index.beliefs.terms[end].lower() for end in ends)
+
+
+def _capped(index: MiningIndex, rules: Iterable[_Patterned], paths: PathMiner) -> Iterator[_Patterned]:
+    """The best rules for each head's predicate or class that do not have too many groundings."""
     kept: Counter[tuple[int, int]] = Counter()
     for rule in rules:
         found = rule[0]
         is_class = index.type is not None and found.head == 2 * index.type
         key = found.head >> 1, found.head_end if is_class else -1
-        kept[key] += 1
-        if index.options.max_per_head is None or kept[key] <= index.options.max_per_head:
+        is_full = index.options.max_per_head is not None and kept[key] >= index.options.max_per_head
+        if not is_full and paths.is_wieldy(found):
+            kept[key] += 1
             yield rule
 
 

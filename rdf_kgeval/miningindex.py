@@ -34,7 +34,9 @@ class MiningOptions:
     """Whether to keep rules that are no better than a shorter or more general one with the same head."""
     max_per_head: int | None = 50
     """The most rules to keep for a head's predicate, the best first; classes count apart."""
-    max_walks: float = 1e10
+    max_groundings: int = 1_000_000
+    """The most groundings of a rule to keep; of one with more, each says next to nothing."""
+    max_walks: float = 2e9
     """How many walks to follow, 1e9 a minute or so; the costliest paths are left out with a note."""
 
     def __post_init__(self) -> None:

@@ -172,6 +172,23 @@ class PathMiner:
             " / ".join(map(self._index.name, path)), f"{self._index.options.max_walks:,.0f}",
         )  # fmt: skip
 
+    def is_wieldy(self, found: Found) -> bool:
+        """Whether a path has no more groundings than it may."""
+        if found.head_end >= 0 or len(found.path) == 1:
+            return True
+        index, limit = self._index, self._index.options.max_groundings
+        rows = index.rows[found.head >> 1]
+        rows = rows[np.argsort(index.beliefs.o[rows], kind="stable")]
+        heads = Heads(index.beliefs.s[rows], index.beliefs.o[rows], rows)
+        code = _code(found.path, index.graph.n_steps)
+        if walks.count_closings(index.graph, heads, code, limit, index.options.max_walks) <= limit:
+            return True
+        _log.warning(
+            "the rule %s -> %s is left out: it has more than %s",
+            " / ".join(map(index.name, found.path)), index.name(found.head), plural(limit, "grounding"),
+        )  # fmt: skip
+        return False
+
     def count_pairs(self, found: Sequence[Found]) -> list[int]:
         """How many pairs each body connects; -1 where that is beyond counting."""
         n_steps = self._index.graph.n_steps

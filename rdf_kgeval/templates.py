@@ -29,7 +29,7 @@ def write_templates(rules: Sequence[Rule], folder: Path) -> None:
         InputError: the folder exists or cannot be made.
     """
     prefixes = choose_prefixes(rules)
-    _refuse_taken(folder)
+    refuse_taken(folder)
     partial = folder.with_name(folder.name + ".partial")
     try:
         partial.mkdir()
@@ -56,7 +56,7 @@ def write_shacl(rules: Sequence[Rule], file: Path) -> None:
     """
     if file.suffix != ".ttl":
         raise InputError(f"{printable(str(file))} is to hold SHACL rules; give it a name that ends in .ttl")
-    _refuse_taken(file)
+    refuse_taken(file)
     try:
         file.write_text(to_shacl(rules), encoding="utf-8")
     except OSError as error:
@@ -65,7 +65,8 @@ def write_shacl(rules: Sequence[Rule], file: Path) -> None:
         ) from error
 
 
-def _refuse_taken(path: Path) -> None:
+def refuse_taken(path: Path) -> None:
+    """Refuse to write over what is there."""
     if path.exists():
         raise InputError(f"{printable(str(path))} already exists; choose another name or remove it")
 

@@ -187,8 +187,14 @@ def _complete(
     e = marks.entry[w]
     while e >= 0:
         if graph.triple[e] != head:
-            found[m] = path + ((graph.step_of[e] ^ 1) + 1) * place
-            m += 1
+            code = path + ((graph.step_of[e] ^ 1) + 1) * place
+            # At a hub the same few paths close again and again.
+            is_new = True
+            for j in range(max(m - 4, 0), m):
+                is_new &= found[j] != code
+            if is_new:
+                found[m] = code
+                m += 1
         e = marks.below[e]
     return m
 
@@ -290,6 +296,44 @@ def close(
                 keys, counts, last = _grown(keys, counts, last)
     kept = keys >= 0
     return True, keys[kept], counts[kept]
+
+
+@kernel
+def count_closings(graph: Graph, heads: Heads, path: int, limit: int, max_walks: float) -> int:
+    """How many walks along a path of two or three steps lead from near to far ends without the head.
+
+    It stops past `limit` of them, or past `max_walks` walks, closing or not, and is then more than `limit`.
+    """
+    base = graph.n_steps + 1
+    n = len(graph.first) - 1
+    target, last = np.full(n, -1, np.int32), np.zeros(n, np.int32)
+    one, two, three = path % base - 1, path // base % base - 1, path // base // base - 1
+    end = (three if three >= 0 else two) ^ 1
+    closings, walked = 0, 0
+    for i in range(len(heads.near)):
+        x, y, head = heads.near[i], heads.far[i], heads.triple[i]
+        a, c = find_block(graph, x, one), find_block(graph, y, end)
+        if a < 0 or c < 0:
+            continue
+        if i == 0 or heads.far[i - 1] != y:
+            for e in range(graph.start[c], graph.start[c + 1]):
+                target[graph.node[e]], last[graph.node[e]] = y, graph.triple[e]
+        for e in range(graph.start[a], graph.start[a + 1]):
+            if graph.triple[e] == head:
+                continue
+            z = graph.node[e]
+            if three < 0:
+                closings += target[z] == y and last[z] != head
+                continue
+            b = find_block(graph, z, two)
+            if b >= 0:
+                walked += graph.start[b + 1] - graph.start[b]
+                for f in range(graph.start[b], graph.start[b + 1]):
+                    w = graph.node[f]
+                    closings += target[w] == y and last[w] != head and graph.triple[f] != head
+            if closings > limit or walked > max_walks:
+                return limit + 1
+    return closings
 
 
 STOPPED = -1
