@@ -17,6 +17,9 @@ from rdf_kgeval.terms import parse_term
 from rdf_kgeval.text import printable
 
 
+_IF, _THEN = re.compile(r"\s<=(?:\s|$)"), re.compile(r"\s=>\s")
+
+
 def read_table(file: Path) -> list[Rule]:
     """Read the rules of a file; those of AnyBURL without a body are left out: they tie no triples.
 
@@ -27,7 +30,7 @@ def read_table(file: Path) -> list[Rule]:
     errors: list[str] = []
     lines = read_text(file).splitlines()
     for number, line in enumerate(lines, 1):
-        read = _anyburl if "<= " in line or line.endswith("<=") else _amie if "=>" in line else None
+        read = _anyburl if _IF.search(line) else _amie if _THEN.search(line) else None
         if read is None:
             continue
         source = Source(str(file), number)
@@ -51,7 +54,7 @@ def read_table(file: Path) -> list[Rule]:
 
 def _amie(line: str, name: str, source: Source) -> Rule:
     text, *cells = line.split("\t")
-    body, _, head = text.partition("=>")
+    body, head = _THEN.split(text, 1)
     numbers = [_number(cell) for cell in cells[:4]]
     if len(numbers) < 4:
         raise TemplateError("its rule has less than 4 columns of numbers after it; give AMIE's whole table")
@@ -78,7 +81,7 @@ _ATOM = re.compile(r"(<[^>]*>|.+?)\((?:([A-Z]),(.+)|(.+),([A-Z]))\)")
 
 def _anyburl(line: str, name: str, source: Source) -> Rule | None:
     cells = line.split("\t")
-    head, _, body = cells[-1].partition("<=")
+    head, body = _IF.split(cells[-1], 1)
     if not body.strip():
         return None
     if len(cells) != 4:

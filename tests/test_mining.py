@@ -152,7 +152,7 @@ def real_set(name: str) -> Beliefs:
 
 def rules_by_sql(beliefs: Beliefs) -> dict[tuple[int, ...], tuple[int, int]]:
     """Predicate and steps of each rule of PATHS with its support and PCA body size, by one join for a length."""
-    predicates, p = np.unique(beliefs.p, return_inverse=True)
+    _, p = np.unique(beliefs.p, return_inverse=True)
     ids = np.arange(len(beliefs))
     both = {
         "f": np.concatenate([beliefs.s, beliefs.o]),
