@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from rdf_kgeval.inference.inference import Inference as Inference
     from rdf_kgeval.inference.inference import InferenceOptions as InferenceOptions
     from rdf_kgeval.inference.inference import infer as infer
+    from rdf_kgeval.mining import mine as mine
+    from rdf_kgeval.miningindex import MiningOptions as MiningOptions
     from rdf_kgeval.ontology import read_ontology as read_ontology
     from rdf_kgeval.oracles import GoldOracle as GoldOracle
     from rdf_kgeval.oracles import PromptOracle as PromptOracle
@@ -42,6 +44,7 @@ _HOME = {
     "InferenceOptions": "inference.inference",
     "InputError": "errors",
     "KgevalError": "errors",
+    "MiningOptions": "miningindex",
     "PromptOracle": "oracles",
     "RunError": "errors",
     "Rule": "rule",
@@ -49,6 +52,7 @@ _HOME = {
     "couple": "coupling",
     "evaluate": "evaluation",
     "infer": "inference.inference",
+    "mine": "mining",
     "pull_beliefs": "sources",
     "read_beliefs": "sources",
     "read_ontology": "ontology",

@@ -2,6 +2,8 @@
 
 import io
 import sys
+import tempfile
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +13,7 @@ from rdf_kgeval import commands
 from rdf_kgeval.commands import make_run
 from rdf_kgeval.errors import InputError, KgevalError
 from rdf_kgeval.options import SourceOptions, takes
-from rdf_kgeval.terminal import print_json, say
+from rdf_kgeval.terminal import print_json, progress_bar, say
 from rdf_kgeval.text import plural, printable
 
 if TYPE_CHECKING:
@@ -62,6 +64,7 @@ def init(
 @app.command()
 def show(
     run: Annotated[Path, typer.Argument(help="A run directory.")],
+    rules: Annotated[bool, typer.Option("--rules", help="Show all rules with their measures.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show what a run directory holds: beliefs by predicate and class, context, memory."""
@@ -71,6 +74,9 @@ def show(
     summary = _summary(opened)
     if as_json:
         print_json(summary)
+        return
+    if rules:
+        _print_rules(summary["rules"])
         return
     from rich.console import Console
     from rich.table import Table
@@ -108,6 +114,124 @@ def show(
         )
     for row in opened.beliefs.rows[:3]:
         console.print(Text(f"e.g. {printable(opened.labels.sentence(row), 200)}"))
+
+
+def _print_rules(rules: list[dict[str, Any]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, header_style="bold")
+    for title in ("confidence", "support", "head coverage", "standard", "groundings"):
+        table.add_column(title, justify="right")
+    table.add_column("rule", overflow="fold")
+    for rule in rules:
+        measures = rule["measures"] or {}
+        shares = (measures.get(name) for name in ("head_coverage", "standard_confidence"))
+        strength = f"weight {rule['weight']:g}" if rule["confidence"] is None else f"{rule['confidence']:.3f}"
+        table.add_row(
+            "" if rule["confidence"] is rule["weight"] is None else strength,
+            f"{measures['support']:,}" if measures else "",
+            *("" if share is None else f"{share:.3f}" for share in shares),
+            f"{rule['groundings']:,}",
+            Text(printable(rule["summary"] or rule["id"], 300)),
+        )
+    Console().print(table)
+
+
+@app.command()
+def mine(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[FILE...]", help="RDF files, or a run directory; - is standard input."),
+    ] = None,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="DIR", help="The folder to make, or a .ttl file.")
+    ] = Path("rules"),
+    endpoint: Annotated[str | None, typer.Option(metavar="URL", help="SPARQL endpoint to pull from.")] = None,
+    graph: Annotated[str | None, typer.Option(metavar="IRI", help="Only this named graph.")] = None,
+    context: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE", help="Triples taken as true (repeatable).")
+    ] = None,
+    context_unknown: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Triples that may be true but are not evaluated (repeatable)."),
+    ] = None,
+    ontology: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Ontology whose rules need not be found again (repeatable)."),
+    ] = None,
+    max_length: Annotated[int, typer.Option(min=0, max=3, help="Longest path.")] = 3,
+    min_support: Annotated[int, typer.Option(min=1, metavar="N", help="Least support.")] = 10,
+    min_head_coverage: Annotated[float, typer.Option(min=0, max=1, help="Least head coverage.")] = 0.01,
+    min_confidence: Annotated[
+        float, typer.Option(min=0, max=1, metavar="C", help="Least PCA confidence.")
+    ] = 0.5,
+    constants: Annotated[bool, typer.Option(help="Look for rules with constants.")] = True,
+    types: Annotated[bool, typer.Option(help="Look for type signatures.")] = True,
+    max_per_head: Annotated[int, typer.Option(min=1, metavar="N", help="Most rules for a predicate.")] = 50,
+    max_walks: Annotated[
+        float, typer.Option(min=1, metavar="N", help="Leave out the costliest paths past so many walks.")
+    ] = 2e9,
+    format_: Annotated[str, typer.Option("--format", metavar="rq|shacl", help="What to write.")] = "rq",
+    input_format: Annotated[
+        str | None, typer.Option(metavar="EXT", help="Format of the files: ttl, nt, nq, trig, ...")
+    ] = None,
+) -> None:
+    """Learn rules from a graph and write them as files to review, edit and use with --rules.
+
+    Examples:
+      kgeval mine kg.ttl -o rules
+
+      kgeval mine --endpoint http://localhost:7878/query --format shacl -o rules.ttl
+    """
+    from rdf_kgeval.endpoint import Endpoint
+    from rdf_kgeval.mining import mine as mine_rules
+    from rdf_kgeval.miningindex import MiningOptions
+    from rdf_kgeval.ontology import read_ontology
+    from rdf_kgeval.runs import open_run
+    from rdf_kgeval.scope import Scope
+    from rdf_kgeval.sources import Sources, load
+    from rdf_kgeval.templates import refuse_taken, write_shacl, write_templates
+
+    if not files and not endpoint:
+        raise typer.BadParameter("give a FILE, a run directory, - for standard input, or --endpoint URL")
+    if format_ not in ("rq", "shacl"):
+        raise typer.BadParameter("give --format rq or --format shacl")
+    options = MiningOptions(
+        max_length=max_length,
+        constants=constants,
+        types=types,
+        min_support=min_support,
+        min_head_coverage=min_head_coverage,
+        min_confidence=min_confidence,
+        max_per_head=max_per_head,
+        max_walks=max_walks,
+    )
+    refuse_taken(output)
+    known = read_ontology(*ontology) if ontology else []
+    with progress_bar() as progress, tempfile.TemporaryDirectory(prefix="kgeval-") as pages:
+        if files and len(files) == 1 and files[0].is_dir():
+            beliefs = open_run(files[0]).beliefs
+        else:
+            sources = Sources(
+                files=files or [],
+                endpoint=Endpoint(endpoint) if endpoint else None,
+                context=context or [],
+                context_unknown=context_unknown or [],
+                scope=Scope.of(predicates=[], graph=graph, scope=None),
+                format=input_format,
+            )
+            beliefs = load(sources, Path(pages) / "pages", progress).beliefs
+        mined = mine_rules(beliefs, options, known=known, progress=progress)
+    if not mined:
+        raise InputError(
+            f"no rule has a support of {min_support}, a head coverage of {min_head_coverage:g} and a "
+            f"confidence of {min_confidence:g} in this graph of {plural(len(beliefs), 'triple')}; lower "
+            "--min-support, --min-head-coverage or --min-confidence"
+        )
+    (write_templates if format_ == "rq" else write_shacl)(mined, output)
+    say(f"{plural(len(mined), 'rule')}: {printable(str(output))}")
 
 
 Verdicts = Annotated[
@@ -221,6 +345,7 @@ def _summary(run: "Run") -> dict[str, Any]:
                 "confidence": rule.confidence,
                 "weight": rule.weight,
                 "groundings": int(n),
+                "measures": asdict(rule.measures) if rule.measures else None,
             }
             for rule, n in zip(graph.rules, graph.groundings, strict=True)
         ],

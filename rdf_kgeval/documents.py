@@ -72,6 +72,20 @@ def parse_document(data: bytes, form: ox.RdfFormat, name: str, base: str) -> rdf
     return graph
 
 
+def read_text(path: Path) -> str:
+    """The text of a file, which is UTF-8."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InputError(
+            f"{printable(str(path))} cannot be read ({error.strerror}); check the path"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{printable(str(path))} is not UTF-8 text ({error.reason}); save it as UTF-8"
+        ) from error
+
+
 def read_list(graph: rdflib.Graph, head: Any) -> list[Any]:
     """The members of an RDF list; ValueError where it is not whole."""
     members, seen = [], set()

@@ -45,6 +45,7 @@ class SourceOptions:
         list[Path] | None,
         typer.Option(metavar="PATH", help="Rules: .rq files, SHACL files, or folders of them (repeatable)."),
     ] = None
+    mine: Annotated[bool, typer.Option("--mine", help="Mine rules from the beliefs themselves.")] = False
     follow_imports: Annotated[
         bool, typer.Option("--follow-imports", help="Fetch what the ontology's owl:imports name.")
     ] = False
@@ -91,6 +92,7 @@ class SourceOptions:
 
     def coupling(self) -> "Coupling":
         """By what to couple it."""
+        from rdf_kgeval.miningindex import MiningOptions
         from rdf_kgeval.runs import Coupling
 
         return Coupling(
@@ -98,6 +100,7 @@ class SourceOptions:
             rules=self.rules or [],
             follow_imports=self.follow_imports,
             max_groundings=self.max_groundings,
+            mine=MiningOptions() if self.mine else None,
         )
 
 

@@ -115,6 +115,18 @@ class Source:
         return printable(self.file) if self.line is None else f"{printable(self.file)}, line {self.line}"
 
 
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """What a miner counted, as AMIE defines it; the PCA confidence is the rule's confidence."""
+
+    support: int
+    """How many distinct heads are asserted and have a body that holds."""
+    head_coverage: float | None = None
+    """Support over the number of asserted triples that match the head."""
+    standard_confidence: float | None = None
+    """Support over the number of distinct heads with a body that holds."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rule:
     """A rule over triples; `couple` grounds it."""
@@ -138,6 +150,8 @@ class Rule:
     query: str | None = None
     """A SELECT for what is more than joins and filters: its solutions bind the variables of body and head."""
     source: Source | None = None
+    measures: Measures | None = None
+    """Of a mined rule."""
 
     def __post_init__(self) -> None:
         unbound = set(variables(self.head)) - self.bound if self.head and self.query is None else set()
@@ -156,6 +170,11 @@ class Rule:
     def name(self) -> str:
         """The id, safe to show."""
         return printable(self.id, 200)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a Horn rule of triples alone."""
+        return self.head is not None and not self.filters and not self.values and self.query is None
 
     @property
     def bound(self) -> set[str]:
@@ -257,12 +276,17 @@ def to_json(rule: Rule) -> dict[str, Any]:
 
 def from_json(record: dict[str, Any]) -> Rule:
     """The rule that `to_json` wrote."""
-    known = {name: _tuples(value) for name, value in record.items() if name not in ("filters", "source")}
+    known = {
+        name: _tuples(value)
+        for name, value in record.items()
+        if name not in ("filters", "source", "measures")
+    }
     known["values"] = tuple(
         Values(_tuples(b["variables"]), _tuples(b["rows"])) for b in record.get("values", ())
     )
     known["filters"] = tuple(_filter(part) for part in record.get("filters", ()))
     known["source"] = Source(**record["source"]) if "source" in record else None
+    known["measures"] = Measures(**record["measures"]) if "measures" in record else None
     return Rule(**{"head": None, **known})
 
 

@@ -8,7 +8,7 @@ import rdflib
 from rdf_kgeval.construct import Branch, Construct
 from rdf_kgeval.expressions import TemplateError
 from rdf_kgeval.namespaces import KGE
-from rdf_kgeval.rule import Pattern, Rule, Source, variables
+from rdf_kgeval.rule import Measures, Pattern, Rule, Source, variables
 from rdf_kgeval.text import printable
 
 
@@ -22,6 +22,7 @@ class Metadata:
     confidence: float | None = None
     latent: bool = False
     denial: bool = False
+    measures: Measures | None = None
 
 
 def make_rules(construct: Construct, metadata: Metadata, source: Source) -> list[Rule]:
@@ -74,6 +75,7 @@ def _rule(
         values=tuple(branch.values),
         query=construct.select(branch, head) if branch.more else None,
         source=source,
+        measures=metadata.measures,
     )
 
 

@@ -1,4 +1,4 @@
-"""Rules from files: SPARQL CONSTRUCT templates (`*.rq`) and SHACL rules (Turtle).
+"""Rules from files: SPARQL CONSTRUCT templates (`*.rq`), SHACL rules (Turtle), tables of AMIE and AnyBURL.
 
 A template states its metadata in comment lines before CONSTRUCT, as grlc does:
 
@@ -7,6 +7,9 @@ A template states its metadata in comment lines before CONSTRUCT, as grlc does:
     #+ confidence: 0.9        (or `weight`, which is theta itself)
     #+ latent: true           (its head may be a triple that the graph does not assert)
     #+ denial: true           (the template's triple and those of WHERE cannot all be true)
+
+Mined rules also state `support`, `head-coverage` and `standard-confidence`, which are shown but not used.
+Rules that AMIE or AnyBURL mined are read from their own files.
 """
 
 from collections.abc import Iterable, Iterator
@@ -14,11 +17,12 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from rdf_kgeval.construct import parse_construct
-from rdf_kgeval.documents import FORMATS
+from rdf_kgeval.documents import FORMATS, read_text
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.expressions import TemplateError
-from rdf_kgeval.rule import Rule, Source
+from rdf_kgeval.rule import Measures, Rule, Source
 from rdf_kgeval.rulemaking import Metadata, make_rules
+from rdf_kgeval.ruletables import read_table
 from rdf_kgeval.shacl import read_shacl
 from rdf_kgeval.text import printable
 
@@ -29,7 +33,8 @@ def read_rules(*paths: str | Path) -> list[Rule]:
     """Read rules from files, and from the templates and Turtle files of folders.
 
     Args:
-        paths: `*.rq` and `*.sparql` files hold one CONSTRUCT each, RDF files hold SHACL rules.
+        paths: `*.rq` and `*.sparql` files hold one CONSTRUCT each, RDF files hold SHACL rules; a file with
+            another name is what AMIE or AnyBURL wrote.
 
     Raises:
         InputError: with one line for everything that is wrong in any of the files.
@@ -44,7 +49,7 @@ def read_rules(*paths: str | Path) -> list[Rule]:
             continue
         for file in files:
             try:
-                rules += _read_template(file) if file.suffix.lower() in _TEMPLATES else read_shacl(file)
+                rules += _read(file)
             except InputError as error:
                 errors.append(str(error))
     errors += _duplicates(rules)
@@ -53,12 +58,15 @@ def read_rules(*paths: str | Path) -> list[Rule]:
     return rules
 
 
+def _read(file: Path) -> list[Rule]:
+    suffix = file.suffix.lower()
+    if suffix in _TEMPLATES:
+        return _read_template(file)
+    return read_shacl(file) if suffix in FORMATS else read_table(file)
+
+
 def _files(path: Path) -> Iterator[Path]:
     if not path.is_dir():
-        if path.suffix.lower() not in (*_TEMPLATES, *FORMATS):
-            raise InputError(
-                f"{printable(str(path))} is neither a .rq file nor RDF; give rules as .rq or .ttl files"
-            )
         yield path
         return
     files = sorted(f for f in path.iterdir() if f.suffix.lower() in (*_TEMPLATES, ".ttl") and f.is_file())
@@ -76,16 +84,7 @@ def _duplicates(rules: Iterable[Rule]) -> Iterator[str]:
 
 
 def _read_template(file: Path) -> list[Rule]:
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(
-            f"{printable(str(file))} cannot be read ({error.strerror}); check the path"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{printable(str(file))} is not UTF-8 text ({error.reason}); save it as UTF-8"
-        ) from error
+    text = read_text(file)
     try:
         construct = parse_construct(text)
         metadata = _metadata(text.split("\n")[: construct.line], file.stem)
@@ -94,7 +93,8 @@ def _read_template(file: Path) -> list[Rule]:
         raise InputError(f"{Source(str(file), error.line)}: {error}") from error
 
 
-_KEYS = ("id", "summary", "weight", "confidence", "latent", "denial")
+_MEASURES = ("support", "head-coverage", "standard-confidence")
+_KEYS = ("id", "summary", "weight", "confidence", "latent", "denial", *_MEASURES)
 
 
 def _metadata(lines: list[str], stem: str) -> Metadata:
@@ -119,20 +119,27 @@ def _metadata(lines: list[str], stem: str) -> Metadata:
         confidence=float(found["confidence"]) if "confidence" in found else None,
         latent=found.get("latent") == "true",
         denial=found.get("denial") == "true",
+        measures=_measures(found),
     )
+
+
+def _measures(found: dict[str, str]) -> Measures | None:
+    support, coverage, confidence = (float(found[key]) if key in found else None for key in _MEASURES)
+    return None if support is None else Measures(int(support), coverage, confidence)
 
 
 def _check(key: str, found: dict[str, str], line: int) -> None:
     value = found[key]
     if key in ("latent", "denial") and value not in ("true", "false"):
         raise TemplateError(f"its {key} is {printable(value, 40)!r}; write true or false", line)
-    if key in ("weight", "confidence"):
-        top = " to 1" if key == "confidence" else " up"
+    if key in ("weight", "confidence", *_MEASURES):
+        share = key not in ("weight", "support")
+        top = " to 1" if share else " up"
         try:
             number = float(value)
         except ValueError:
             number = -1.0
-        if not 0 <= number < float("inf") or (key == "confidence" and number > 1):
+        if not 0 <= number < float("inf") or (share and number > 1):
             raise TemplateError(
                 f"its {key} is {printable(value, 40)!r}; write a number from 0{top}, such as 0.9", line
             )

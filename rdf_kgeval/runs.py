@@ -12,7 +12,7 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -26,12 +26,14 @@ from rdf_kgeval.evaluation import Evaluation
 from rdf_kgeval.files import Progress
 from rdf_kgeval.grounding import MAX_GROUNDINGS
 from rdf_kgeval.labels import Labels
+from rdf_kgeval.mining import mine
+from rdf_kgeval.miningindex import MiningOptions
 from rdf_kgeval.ontology import read_ontology
 from rdf_kgeval.rule import Rule
 from rdf_kgeval.rules import read_rules
 from rdf_kgeval.settings import Settings
 from rdf_kgeval.sources import Loaded, Sources, load
-from rdf_kgeval.text import printable
+from rdf_kgeval.text import plural, printable
 from rdf_kgeval.verdicts import Record, VerdictLog, read_log
 
 _FORMAT = 1
@@ -115,6 +117,8 @@ class Coupling:
     rules: Sequence[Path] = ()
     follow_imports: bool = False
     max_groundings: int = MAX_GROUNDINGS
+    mine: MiningOptions | None = None
+    """What to mine from the beliefs themselves, beside the rules of the files."""
 
     def read(self) -> list[Rule]:
         """All rules, of the ontologies first."""
@@ -131,6 +135,11 @@ def create_run(folder: Path, sources: Sources, coupling: Coupling, lang: str, pr
     rules = coupling.read()
     with _workshop(folder) as partial:
         loaded = load(sources, partial / "pages", progress)
+        if coupling.mine is not None:
+            mined = mine(loaded.beliefs, coupling.mine, known=rules, progress=progress)
+            rules += mined
+            note = f"{plural(len(mined), 'rule')} mined from the beliefs; kgeval show --rules lists them"
+            loaded = replace(loaded, notes=[*loaded.notes, note])
         progress("coupling", 0, None)
         graph = couple(loaded.beliefs, rules, max_groundings=coupling.max_groundings)
         for name in ("beliefs", "coupling"):
@@ -223,6 +232,7 @@ def _config(sources: Sources, coupling: Coupling, loaded: Loaded, lang: str) -> 
             {"path": printable(str(path)), "sha256": _digest(path)} for path in coupling.ontologies
         ],
         "rules": [printable(str(path)) for path in coupling.rules],
+        "mine": asdict(coupling.mine) if coupling.mine else None,
         "endpoint": sources.endpoint.name if sources.endpoint else None,
         "scope": {
             "predicates": list(scope.predicates),

@@ -18,7 +18,7 @@ from rdf_kgeval.documents import read_document, read_list
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.expressions import TemplateError
 from rdf_kgeval.namespaces import KGE, RDF_TYPE
-from rdf_kgeval.rule import Pattern, Rule, Source, Values
+from rdf_kgeval.rule import Measures, Pattern, Rule, Source, Values
 from rdf_kgeval.rulemaking import Metadata, make_rules, strength
 from rdf_kgeval.terms import rdflib_term
 from rdf_kgeval.text import printable
@@ -113,7 +113,11 @@ class _Shapes:
             raise TemplateError("it is neither a sh:SPARQLRule nor a sh:TripleRule; state its type")
         taken = {v for branch in construct.branches for v in branch.visible | branch.bound}
         other = next(name for i in count() if (name := f"?_t{i}") not in taken)
-        branches = [t.join(branch) for t in self._targets(shape, other) for branch in construct.branches]
+        branches = [
+            branch if _is_implied(target, branch, other) else target.join(branch)
+            for target in self._targets(shape, other)
+            for branch in construct.branches
+        ]
         targeted = replace(construct, branches=tuple(branches))
         source = Source(str(self._file), self.line(node, shape, TemplateError("")))
         return make_rules(targeted, self._metadata(shape, node), source)
@@ -131,7 +135,18 @@ class _Shapes:
             confidence=confidence,
             latent=self._is_true(node, _KGE.latent),
             denial=self._is_true(node, _KGE.denial),
+            measures=self._measures(node),
         )
+
+    def _measures(self, node: Any) -> Measures | None:
+        """What a miner counted; it is shown, not used, so what is no number is as good as absent."""
+        found: list[float | None] = []
+        for name in ("support", "headCoverage", "standardConfidence"):
+            try:
+                found.append(float(str(self._graph.value(node, _KGE[name]))))
+            except ValueError:
+                found.append(None)
+        return None if found[0] is None else Measures(int(found[0]), *found[1:])
 
     def _prefixes(self, node: Any) -> dict[str, str]:
         found: dict[str, str] = {}
@@ -219,6 +234,15 @@ class _Shapes:
         if isinstance(node, rdflib.BNode):
             raise TemplateError("it names a blank node, which names no term of the graph; use an IRI")
         return rdflib_term(node)
+
+
+def _is_implied(target: Branch, branch: Branch, other: str) -> bool:
+    """Whether the body has a triple that the target asks for, so that another would only repeat it."""
+    return not branch.more and any(
+        all(other == wanted or wanted == term for wanted, term in zip(pattern, own, strict=True))
+        for pattern in target.body
+        for own in branch.body
+    )
 
 
 def _target(pattern: Pattern) -> Branch:

@@ -137,7 +137,7 @@ def test_all_errors_of_a_folder_are_told_at_once(tmp_path: Path) -> None:
 
 def test_paths_that_hold_no_rules(tmp_path: Path) -> None:
     assert "holds no .rq or .ttl file" in error_of(tmp_path)
-    assert "neither a .rq file nor RDF" in error_of(write(tmp_path, "x", "rules.txt"))
+    assert "holds no rule; give rules as .rq or .ttl files" in error_of(write(tmp_path, "x", "rules.txt"))
     assert "cannot be read" in error_of(tmp_path / "missing.rq")
     (tmp_path / "latin.rq").write_bytes(b"# caf\xe9\n" + GOOD.encode())
     assert "not UTF-8" in error_of(tmp_path / "latin.rq")

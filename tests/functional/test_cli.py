@@ -368,3 +368,94 @@ def test_help_names_every_option_and_is_quick(tmp_path: Path) -> None:
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
         == "[]\n"
     )
+
+
+def league(n: int) -> str:
+    """Players of teams, of which one in four has no league of its own."""
+    lines = ["@prefix : <http://example.org/> ."]
+    for i in range(n):
+        lines.append(
+            f":player{i} :playsForTeam :team{i % 5} . :team{i % 5} :teamPlaysInLeague :league{i % 2} ."
+        )
+        if i % 4:
+            lines.append(f":player{i} :playsInLeague :league{i % 2} .")
+    return "\n".join(lines)
+
+
+def test_mined_rules_are_files_that_init_takes(folder: Path) -> None:
+    (folder / "league.ttl").write_text(league(40))
+    made = kgeval("mine", "league.ttl", "-o", "rules", "--min-confidence", "0.4", cwd=folder)
+    assert (made.returncode, made.stdout) == (0, "")
+    files = sorted(path.name for path in (folder / "rules").iterdir())
+    assert made.stderr == f"{len(files)} rules: rules\n"
+    template = (folder / "rules" / "playsInLeague-if-playsForTeam-teamPlaysInLeague.rq").read_text()
+    assert (
+        "#+ summary: If x plays for team z and z team plays in league y, then x plays in league y.\n"
+        in template
+    )
+    assert (
+        "#+ confidence: 0.5\n#+ support: 30\n#+ head-coverage: 1.0\n#+ standard-confidence: 0.375\n"
+        in template
+    )
+    assert "CONSTRUCT { ?x :playsInLeague ?y }\nWHERE {\n  ?x :playsForTeam ?z .\n" in template
+    kgeval("init", "by-files", "league.ttl", "--rules", "rules", cwd=folder)
+    shown = kgeval("show", "by-files", "--rules", cwd=folder).stdout
+    assert "If x plays for team z and z team plays in league y" in shown
+    again = kgeval("mine", "by-files", "-o", "rules2", "--min-confidence", "0.4", cwd=folder)
+    assert again.returncode == 0
+    for name in files:
+        assert (folder / "rules" / name).read_bytes() == (folder / "rules2" / name).read_bytes()
+
+
+def test_mining_while_making_a_run_is_said(folder: Path) -> None:
+    (folder / "league.ttl").write_text(league(40))
+    made = kgeval("init", "run", "league.ttl", "--mine", cwd=folder)
+    assert "mined from the beliefs; kgeval show --rules lists them" in made.stderr
+    kgeval("mine", "league.ttl", "-o", "rules", cwd=folder)
+    kgeval("init", "by-files", "league.ttl", "--rules", "rules", cwd=folder)
+    runs = [json.loads(kgeval("show", run, "--json", cwd=folder).stdout) for run in ("run", "by-files")]
+    assert runs[0]["constraints"] == runs[1]["constraints"] > 0
+    assert json.loads((folder / "run" / "config.json").read_text())["mine"]["min_support"] == 10
+
+
+def test_mined_shacl_is_the_same_rules(folder: Path) -> None:
+    (folder / "league.ttl").write_text(league(40))
+    for arguments in (["-o", "rules"], ["-o", "rules.ttl", "--format", "shacl"]):
+        assert kgeval("mine", "league.ttl", *arguments, cwd=folder).returncode == 0
+    shown = []
+    for run, rules in (("a", "rules"), ("b", "rules.ttl")):
+        kgeval("init", run, "league.ttl", "--rules", rules, cwd=folder)
+        shown.append(json.loads(kgeval("show", run, "--json", cwd=folder).stdout))
+    key = [sorted((rule["id"], rule["groundings"], rule["confidence"]) for rule in s["rules"]) for s in shown]
+    assert key[0] == key[1]
+    assert shown[0]["constraints"] == shown[1]["constraints"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["kg.ttl", "-o", "rules"],
+            "no rule has a support of 10, a head coverage of 0.01 and a confidence of",
+        ),
+        (["kg.ttl", "-o", "kg.ttl"], "kg.ttl already exists; choose another name or remove it"),
+        (["league.ttl", "-o", "a/b"], "a/b.partial cannot be made (No such file or directory)"),
+        (["league.ttl", "-o", "x", "--format", "shacl"], "give it a name that ends in .ttl"),
+        (["absent.ttl", "-o", "rules"], "absent.ttl cannot be read"),
+        (["one.ttl", "-o", "rules"], "no rule has a support of 10"),
+    ],
+)
+def test_mining_that_fails_is_one_sentence_and_leaves_nothing(
+    folder: Path, arguments: list[str], message: str
+) -> None:
+    (folder / "league.ttl").write_text(league(40))
+    (folder / "one.ttl").write_text(
+        "@prefix : <http://example.org/> .\n" + "".join(f":a{i} :p :b{i} .\n" for i in range(50))
+    )
+    before = sorted(folder.iterdir())
+    failed = kgeval("mine", *arguments, cwd=folder)
+    assert failed.returncode == 1
+    assert message in failed.stderr
+    assert failed.stderr.count("\n") == 1
+    assert sorted(folder.iterdir()) == before
+    assert kgeval("mine", cwd=folder).returncode == 2
