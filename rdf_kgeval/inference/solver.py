@@ -145,7 +145,8 @@ def solve(model: Model, options: SolverOptions = DEFAULT_OPTIONS, start: Floats 
 
     def run(first: int, last: int) -> int:
         return _solve_components(
-            first, last, layout, problem, work, start is None, options.max_iterations, accuracy, x, dual
+            first, last, layout, problem, work, start is None, options.max_iterations, options.tolerance,
+            accuracy, x, dual,
         )
 
     iterations = _share_out(run, layout, options.threads)
@@ -201,6 +202,7 @@ def _solve_components(
     work: Scratch,
     cold: bool,
     max_iterations: int,
+    tolerance: float,
     accuracy: float,
     x: Floats,
     dual: Floats,
@@ -209,9 +211,7 @@ def _solve_components(
     for c in range(first, last):
         span = Span(layout.bounds[c], layout.bounds[c + 1], layout.row_bounds[c], layout.row_bounds[c + 1])
         if cold:
-            ascend(span, problem, work, x, dual)
-            for i in range(span.lo, span.hi):
-                x[i] = min(1.0, max(0.0, x[i]))
+            ascend(span, problem, tolerance, x, dual)
         if span.row_hi > span.row_lo and problem.cap[span.row_lo] < np.inf:
             iterations = _solve_linear(span, problem, work, max_iterations, accuracy, x, dual)
         else:
