@@ -4,14 +4,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rdf_kgeval.inference.kernel import Flags, Floats, Indices, Singles, kernel
+from rdf_kgeval.inference.kernel import Entries, Flags, Floats, Indices, Singles, kernel
 from rdf_kgeval.inference.newton import Problem, Span
 
-ROUNDS, SWEEPS = 6, 10
+ROUNDS, SWEEPS = 8, 10
 """A cold start takes so many rounds of dual ascent: new rows are found, then all found ones swept."""
-SETTLED = 1e-3
+SETTLED = 3e-4
 """Dual ascent ends early when a sweep moves no variable by more than this or its share of the tolerance."""
-SHARE = 0.3
+SHARE = 0.03
 
 
 class Found(NamedTuple):
@@ -25,7 +25,7 @@ class Found(NamedTuple):
     ends: Indices
     terms: Singles
     """Of each row its multiplier, offset, gain, damping and cap."""
-    indices: Indices
+    indices: Entries
     entries: Singles
     """The coefficient of each entry, and its variable's answer to the multiplier."""
 
@@ -46,7 +46,7 @@ def ascend(span: Span, problem: Problem, tolerance: float, x: Floats, dual: Floa
         np.empty(n_rows, np.int32),
         np.empty(n_rows, np.int32),
         np.empty((n_rows, 5), np.float32),
-        np.empty(n_entries, np.int32),
+        np.empty(n_entries, np.uint32),
         np.empty((n_entries, 2), np.float32),
     )
     point = x[span.lo : span.hi].astype(np.float32)
@@ -59,8 +59,8 @@ def ascend(span: Span, problem: Problem, tolerance: float, x: Floats, dual: Floa
     for at in range(found.size[0]):
         dual[span.row_lo + found.rows[at]] = found.terms[at, 0]
     for i in range(span.lo, span.hi):
-        start = point[i - span.lo] if np.isfinite(point[i - span.lo]) else x[i]
-        x[i] = min(1.0, max(0.0, start))
+        moved = np.isfinite(point[i - span.lo]) and point[i - span.lo] != np.float32(x[i])
+        x[i] = min(1.0, max(0.0, point[i - span.lo] if moved else x[i]))
 
 
 @kernel

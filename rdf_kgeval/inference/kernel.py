@@ -11,6 +11,8 @@ Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Ints = NDArray[np.int64]
 Indices = NDArray[np.int32]
+Entries = NDArray[np.uint32]
+"""Variables in rows: without a sign, compiled code need not ask whether to count from the end."""
 Flags = NDArray[np.bool_]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
