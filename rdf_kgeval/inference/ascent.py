@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rdf_kgeval.inference.kernel import Entries, Flags, Floats, Indices, Singles, kernel
-from rdf_kgeval.inference.newton import Problem, Span
+from rdf_kgeval.inference.problem import Problem, Span
 
 ROUNDS, SWEEPS = 8, 10
 """A cold start takes so many rounds of dual ascent: new rows are found, then all found ones swept."""
@@ -124,4 +124,4 @@ def _sweep(point: Singles, found: Found) -> float:
             point[indices[k]] -= move
             most = max(most, abs(move))
         begin = end
-    return most
+    return float(most)

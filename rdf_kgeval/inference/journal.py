@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rdf_kgeval.inference.kernel import Flags, Floats, Indices, Ints, kernel
-from rdf_kgeval.inference.newton import Problem, Span
+from rdf_kgeval.inference.problem import Problem, Span
 
 
 class Graph(NamedTuple):

@@ -6,7 +6,7 @@ import numpy as np
 
 from rdf_kgeval.inference.journal import Graph, Journal, State, note
 from rdf_kgeval.inference.kernel import Flags, Floats, Indices, kernel
-from rdf_kgeval.inference.newton import Problem, Scratch, scratch
+from rdf_kgeval.inference.problem import Problem, Scratch, scratch
 
 VISITS = 100
 """Variables are moved one by one about so many times between two Newton steps."""

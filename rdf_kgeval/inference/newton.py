@@ -1,85 +1,18 @@
-"""Minimise sum_j phi_j(a_j x + b_j) + sum_i s_i (x_i - m_i)^2 over a box, one connected component at a time.
-
-The slope of phi_j is `clip(shift_j + slope_j * value, 0, cap_j)`. Squared hinges are the case shift 0, slope
-2 weight, no cap; the augmented Lagrangian of linear hinges is the case shift = multiplier, cap = weight.
-"""
+"""Minimise sum_j phi_j(a_j x + b_j) + sum_i s_i (x_i - m_i)^2 over a box, one component at a time."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from rdf_kgeval.inference.kernel import Entries, Flags, Floats, Indices, Ints, kernel
+from rdf_kgeval.inference.kernel import Flags, Floats, kernel
+from rdf_kgeval.inference.linesearch import line_search
+from rdf_kgeval.inference.problem import Problem, Scratch, Span
 
 EXACT, ROUGH, ENOUGH = 0.01, 0.05, 0.3
 """A linear system is solved to a share of the gradient between these, roughly while steps bring little, but
 no farther than to this share of what is small enough in the end."""
-LINE_STEPS = 40
 PINNINGS = 20
 """Variables that a step would take out of the box are pinned to it, and the others solved again."""
-
-
-class Problem(NamedTuple):
-    """Rows and variables in the order of a layout."""
-
-    indptr: Ints
-    indices: Entries
-    coef: Floats
-    offset: Floats
-    shift: Floats
-    slope: Floats
-    cap: Floats
-    prior: Floats
-    strength: Floats
-    gauge: Floats
-    """A gradient g is small enough at a variable when |g| * gauge is at most 1."""
-
-
-class Scratch(NamedTuple):
-    """Working space; components use disjoint parts of it, so threads can share it."""
-
-    gradient: Floats
-    inverse: Floats
-    direction: Floats
-    search: Floats
-    product: Floats
-    held: Floats
-    """The inverse diagonal of variables that are pinned to the box, 0 elsewhere."""
-    value: Floats
-    change: Floats
-    ends: Ints
-    listed: Indices
-    indices: Entries
-    values: Floats
-
-
-def scratch(n: int, rows: int, entries: int) -> Scratch:
-    """Working space for a problem of this size."""
-    return Scratch(
-        gradient=np.empty(n),
-        inverse=np.empty(n),
-        direction=np.empty(n),
-        search=np.empty(n),
-        product=np.empty(n),
-        held=np.empty(n),
-        value=np.empty(rows),
-        change=np.empty(rows),
-        ends=np.empty(rows, np.int64),
-        listed=np.empty(rows, np.int32),
-        indices=np.empty(entries, np.uint32),
-        values=np.empty(entries),
-    )
-
-
-class Span(NamedTuple):
-    """The variables and rows of one component; its rows of 2, of 3 and of more variables, if kept apart."""
-
-    lo: int
-    hi: int
-    row_lo: int
-    twos: int
-    threes: int
-    more: int
-    row_hi: int
 
 
 class Active(NamedTuple):
@@ -92,15 +25,6 @@ class Active(NamedTuple):
 
 
 @kernel
-def span_of(c: int, bounds: Ints, groups: Ints) -> Span:
-    """Component c of a layout."""
-    at = 4 * c
-    return Span(
-        bounds[c], bounds[c + 1], groups[at], groups[at + 1], groups[at + 2], groups[at + 3], groups[at + 4]
-    )
-
-
-@kernel
 def newton(span: Span, problem: Problem, work: Scratch, max_iterations: int, x: Floats, fixed: Flags) -> int:
     """Minimise over the component in place; stop when every projected gradient is small enough.
 
@@ -109,7 +33,8 @@ def newton(span: Span, problem: Problem, work: Scratch, max_iterations: int, x: 
     and holds the new ones and their gradient in the end.
     """
     lo, hi = span.lo, span.hi
-    value, change, direction, gradient, product = work.value, work.change, work.direction, work.gradient, work.product
+    value, change, direction = work.value, work.change, work.direction
+    gradient, product = work.gradient, work.product
     iteration = 0
     clipped = False
     before = 0.0
@@ -138,7 +63,7 @@ def newton(span: Span, problem: Problem, work: Scratch, max_iterations: int, x: 
                     gradient[i] += product[i]
                 _conjugate_gradients(span, problem, work, active, enough)
             clipped = _project(span, x, work.direction)
-        step = _line_search(span, problem, work, x)
+        step = line_search(span, problem, work, x)
         for j in range(span.row_lo, span.row_hi):
             value[j] += step * change[j]
         moved = 0.0
@@ -151,37 +76,6 @@ def newton(span: Span, problem: Problem, work: Scratch, max_iterations: int, x: 
                 break
             clipped = True  # projection or rounding spoilt the Newton direction; a safe step decides
     return iteration
-
-
-@kernel
-def evaluate(span: Span, problem: Problem, work: Scratch, x: Floats) -> None:
-    """The row values that `newton` starts from."""
-    value, offset = work.value, problem.offset
-    _apply(span, problem, x, value)
-    for j in range(span.row_lo, span.row_hi):
-        value[j] += offset[j]
-
-
-@kernel
-def _apply(span: Span, problem: Problem, vector: Floats, result: Floats) -> None:
-    """All rows times a vector; nearly all are short, and a loop would cost more than its work."""
-    indptr, indices, coef = problem.indptr, problem.indices, problem.coef
-    k = indptr[span.row_lo]
-    for j in range(span.row_lo, span.twos):
-        result[j] = coef[k] * vector[indices[k]]
-        k += 1
-    for j in range(span.twos, span.threes):
-        result[j] = coef[k] * vector[indices[k]] + coef[k + 1] * vector[indices[k + 1]]
-        k += 2
-    for j in range(span.threes, span.more):
-        total = coef[k] * vector[indices[k]] + coef[k + 1] * vector[indices[k + 1]]
-        result[j] = total + coef[k + 2] * vector[indices[k + 2]]
-        k += 3
-    for j in range(span.more, span.row_hi):
-        total = 0.0
-        for at in range(indptr[j], indptr[j + 1]):
-            total += coef[at] * vector[indices[at]]
-        result[j] = total
 
 
 @kernel
@@ -200,9 +94,7 @@ def _linearise(span: Span, problem: Problem, work: Scratch, x: Floats) -> Active
 
 
 @kernel
-def _bending(
-    problem: Problem, work: Scratch, first: int, last: int, row: int, to: int
-) -> tuple[int, int]:
+def _bending(problem: Problem, work: Scratch, first: int, last: int, row: int, to: int) -> tuple[int, int]:
     """Add some rows to gradient and diagonal and write down those that bend; where the next ones go."""
     indptr, indices, coef = problem.indptr, problem.indices, problem.coef
     shift, slope, cap = problem.shift, problem.slope, problem.cap
@@ -330,7 +222,8 @@ def _pin(span: Span, work: Scratch, x: Floats) -> bool:
 
     `search` becomes how much that shortens their steps; false when nobody was stopped or let go.
     """
-    gradient, inverse, direction, search, held = work.gradient, work.inverse, work.direction, work.search, work.held
+    gradient, inverse, direction = work.gradient, work.inverse, work.direction
+    search, held = work.search, work.held
     changed = False
     for i in range(span.lo, span.hi):
         target = x[i] + direction[i]
@@ -379,58 +272,3 @@ def _majorise(span: Span, problem: Problem, work: Scratch, fixed: Flags) -> None
             direction[indices[k]] += problem.slope[j] * length * abs(coef[k])
     for i in range(span.lo, span.hi):
         direction[i] = 0.0 if fixed[i] else -work.gradient[i] / direction[i]
-
-
-@kernel
-def _line_search(span: Span, problem: Problem, work: Scratch, x: Floats) -> float:
-    """The exact minimiser in [0, 1] along the direction, by Newton on the piecewise linear derivative.
-
-    Most rows are off, bend or are capped all the way; only those that turn are looked at again.
-    """
-    shift, slope, cap, strength, prior = problem.shift, problem.slope, problem.cap, problem.strength, problem.prior
-    value, change, listed, direction = work.value, work.change, work.listed, work.direction
-    linear = 0.0
-    square = 0.0
-    for i in range(span.lo, span.hi):
-        linear += 2.0 * strength[i] * (x[i] - prior[i]) * direction[i]
-        square += 2.0 * strength[i] * direction[i] * direction[i]
-    _apply(span, problem, direction, change)
-    steepness = 0.0
-    turning = span.row_lo
-    for j in range(span.row_lo, span.row_hi):
-        begin = shift[j] + slope[j] * value[j]
-        end = begin + slope[j] * change[j]
-        low, high = min(begin, end), max(begin, end)
-        push = min(max(0.0, begin), cap[j]) * change[j]
-        if (low < 0.0 < high) or (low < cap[j] < high):
-            steepness += push
-            listed[turning] = j
-            turning += 1
-        else:
-            linear += push
-            square += (end - begin) * change[j] if low >= 0.0 and high <= cap[j] else 0.0
-    steepness += linear
-    if not steepness < 0.0:
-        return 0.0
-    below, above, t = 0.0, 1.0, 1.0
-    for _ in range(LINE_STEPS):
-        first, second = linear + t * square, square
-        for at in range(span.row_lo, turning):
-            j = listed[at]
-            now = shift[j] + slope[j] * (value[j] + t * change[j])
-            if now > 0.0:
-                first += min(now, cap[j]) * change[j]
-                if now < cap[j]:
-                    second += slope[j] * change[j] * change[j]
-        if first > 0.0:
-            above = t
-        elif t == 1.0:
-            break
-        else:
-            below = t
-        if abs(first) <= -1e-9 * steepness:
-            break
-        t -= first / second
-        if not below < t < above:
-            t = 0.5 * (below + above)
-    return t

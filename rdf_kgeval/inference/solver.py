@@ -10,7 +10,8 @@ from rdf_kgeval.errors import InputError
 from rdf_kgeval.inference.ascent import ascend
 from rdf_kgeval.inference.kernel import Flags, Floats, Indices, Ints, kernel
 from rdf_kgeval.inference.layout import LENGTHS, Layout, lay_out
-from rdf_kgeval.inference.newton import Problem, Scratch, Span, evaluate, newton, scratch, span_of
+from rdf_kgeval.inference.newton import newton
+from rdf_kgeval.inference.problem import Problem, Scratch, Span, evaluate, scratch, span_of
 
 NOISE = 16 * np.finfo(np.float64).eps
 """Share of a row's terms that rounding may leave in its value."""
@@ -145,8 +146,17 @@ def solve(model: Model, options: SolverOptions = DEFAULT_OPTIONS, start: Floats 
 
     def run(first: int, last: int) -> int:
         return _solve_components(
-            first, last, layout, problem, work, start is None, options.max_iterations, options.tolerance,
-            accuracy, x, dual,
+            first,
+            last,
+            layout,
+            problem,
+            work,
+            start is None,
+            options.max_iterations,
+            options.tolerance,
+            accuracy,
+            x,
+            dual,
         )
 
     iterations = _share_out(run, layout, options.threads)

@@ -3,12 +3,13 @@
 from rdf_kgeval.inference.journal import Graph, Journal, State, note_all
 from rdf_kgeval.inference.kernel import kernel
 from rdf_kgeval.inference.members import Local, open_rows, relax
-from rdf_kgeval.inference.newton import Span, newton, span_of
+from rdf_kgeval.inference.newton import newton
+from rdf_kgeval.inference.problem import Span, span_of
 
 INNER = 0.5
 """Members are solved to this share of the tolerance, so that they are not woken again at once."""
 STEPS = 3
-"""Newton steps in a set that has stopped growing, so that a safe one can be among them; in one that grows, 1."""
+"""Newton steps in a set that has stopped growing, so that a safe one can be among them; else one."""
 WHOLE = 0.2
 """When the set passes this share of its component, the whole component is solved."""
 SMALL = 2000
