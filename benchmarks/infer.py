@@ -25,7 +25,9 @@ from generate import generate, to_model
 from rdf_kgeval.inference.incremental import Incremental
 from rdf_kgeval.inference.solver import Model, SolverOptions, solve
 
-LADDER = (3e-1, 1e-1, 3e-2, 1e-2, 1e-3, 1e-4, 1e-6)
+SEED = 11
+"""Of every model; settings were chosen on models of the seeds 1 to 5."""
+LADDER = (1.0, 3e-1, 1e-1, 3e-2, 1e-2, 1e-3, 1e-4, 1e-6)
 PSL = {"PSL default": {}, "PSL step 0.1": {"admmreasoner.stepsize": 0.1}}
 SHAPES = {"giant": True, "up to 2000": False}
 
@@ -34,7 +36,7 @@ def measure(rules: int, shape: str, tolerance: float, threads: int) -> dict[str,
     """One solve here and now, kernels loaded."""
     options = SolverOptions(tolerance=tolerance, threads=threads)
     solve(to_model(generate(1000, giant=True))[0], options)
-    model, _ = to_model(generate(rules, giant=SHAPES[shape]))
+    model, _ = to_model(generate(rules, giant=SHAPES[shape], seed=SEED))
     cpu, wall = time.process_time(), time.perf_counter()
     solution = solve(model, options)
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
@@ -58,7 +60,7 @@ def against_psl(rules: int, shape: str) -> Iterator[str]:
     """Rows of the table for one model."""
     from psl import run_psl
 
-    ground = generate(rules, giant=SHAPES[shape])
+    ground = generate(rules, giant=SHAPES[shape], seed=SEED)
     model, atoms = to_model(ground)
     ladder = {tolerance: apart(rules, shape, tolerance, 1) for tolerance in LADDER}
     exact = ladder[LADDER[-1]]
@@ -105,7 +107,7 @@ def scaling(sizes: list[int]) -> Iterator[str]:
 
 def verdicts(rules: int, shape: str, tolerance: float, samples: int) -> str:
     """Re-solves after one verdict against a warm full solve of the model with that verdict substituted."""
-    model, _ = to_model(generate(rules, giant=SHAPES[shape]))
+    model, _ = to_model(generate(rules, giant=SHAPES[shape], seed=SEED))
     options = SolverOptions(tolerance=tolerance)
     solution = solve(model, options)
     search = Incremental(model, solution, options)
@@ -154,7 +156,7 @@ def substitute(model: Model, variable: int) -> Model:
 def report(arguments: argparse.Namespace) -> Iterator[str]:
     sizes = [int(float(size)) for size in arguments.rules]
     yield "# Inference, measured by benchmarks/infer.py\n"
-    yield f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}.\n"
+    yield f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}; models of seed {SEED}.\n"
     yield (__doc__ or "").split("\n\n")[2].replace("\n", " ") + "\n"
     if not arguments.no_psl:
         yield "| ground rules | method | CPU s | wall s | peak GB | objective | PSL's CPU over ours |"

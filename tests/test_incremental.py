@@ -160,6 +160,14 @@ def test_cached_gains_stay_exact_until_a_touched_variable_changes() -> None:
     assert reused > 100
 
 
+def test_commit_tells_whose_gradient_alone_changed() -> None:
+    model = model_of([([(0, 1.0), (1, 1.0)], -0.5, 1.0)], [0.2, 0.0])
+    search = Incremental(model, solve(model))
+    assert search.clamp(0, 1.0).moved.tolist() == [0]
+    assert search.x[1] == 0.0
+    assert sorted(search.commit()) == [0, 1]
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_batch_equals_single_what_ifs_and_changes_nothing(threads: int) -> None:
     model = random_model(9)

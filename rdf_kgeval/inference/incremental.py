@@ -86,17 +86,11 @@ class Incremental:
         self._order, self._rank = layout.order, layout.rank
         self._counted = np.ones(n, np.bool_) if counted is None else counted.astype(np.bool_)[layout.order]
         self._graph = Graph(
-            layout.indptr,
-            layout.indices,
-            layout.coef,
-            layout.offset,
-            problem.slope,
+            problem,
             *transpose(n, layout.indptr, layout.indices, layout.coef),
-            problem.prior,
-            problem.strength,
-            problem.gauge,
-            np.repeat(layout.bounds[:-1], size).astype(np.int32),
-            np.repeat(layout.bounds[1:], size).astype(np.int32),
+            np.repeat(np.arange(len(size), dtype=np.int32), size),
+            layout.bounds,
+            layout.groups,
         )
         self._state = _fresh_state(self._graph, exact.x[layout.order])
         self._journal = journal(self._graph)
@@ -214,7 +208,7 @@ def _copied(state: State) -> State:
 
 
 def _fresh_state(graph: Graph, x: Floats) -> State:
-    n, m = len(x), len(graph.slope)
+    n, m = len(x), len(graph.problem.slope)
     state = State(x, np.empty(m), np.empty(n), np.zeros(n, np.bool_))
     everything = journal(graph)
     everything.size[:2] = n, m

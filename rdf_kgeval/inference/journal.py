@@ -5,25 +5,20 @@ from typing import NamedTuple
 import numpy as np
 
 from rdf_kgeval.inference.kernel import Flags, Floats, Indices, Ints, kernel
+from rdf_kgeval.inference.problem import Problem, Span
 
 
 class Graph(NamedTuple):
     """The model in layout order, by rows and by columns; never changed."""
 
-    indptr: Ints
-    indices: Indices
-    coef: Floats
-    offset: Floats
-    slope: Floats
+    problem: Problem
     pointers: Ints
     rows: Indices
     values: Floats
-    prior: Floats
-    strength: Floats
-    gauge: Floats
-    first: Indices
-    """First variable of each variable's component."""
-    last: Indices
+    component: Indices
+    """Component of each variable."""
+    bounds: Ints
+    groups: Ints
 
 
 class State(NamedTuple):
@@ -51,7 +46,7 @@ class Journal(NamedTuple):
 
 def journal(graph: Graph) -> Journal:
     """An empty journal."""
-    n, m = len(graph.prior), len(graph.slope)
+    n, m = len(graph.problem.prior), len(graph.problem.slope)
     return Journal(
         np.zeros(3, np.int64),
         np.zeros(n, np.bool_),
@@ -63,6 +58,34 @@ def journal(graph: Graph) -> Journal:
         np.empty(m),
         np.empty(n, np.int32),
     )
+
+
+@kernel
+def note(state: State, log: Journal, n_touched: int, n_rows: int) -> None:
+    """Keep the old contents of variables and rows that were listed since the last note."""
+    for at in range(log.size[0], n_touched):
+        log.x[at] = state.x[log.touched[at]]
+        log.gradient[at] = state.gradient[log.touched[at]]
+    for at in range(log.size[1], n_rows):
+        log.value[at] = state.value[log.rows[at]]
+    log.size[0], log.size[1] = n_touched, n_rows
+
+
+@kernel
+def note_all(span: Span, state: State, log: Journal) -> None:
+    """Note a whole component."""
+    n_touched, n_rows = log.size[0], log.size[1]
+    for i in range(span.lo, span.hi):
+        if not log.seen[i]:
+            log.seen[i] = True
+            log.touched[n_touched] = i
+            n_touched += 1
+    for j in range(span.row_lo, span.row_hi):
+        if not log.marked[j]:
+            log.marked[j] = True
+            log.rows[n_rows] = j
+            n_rows += 1
+    note(state, log, n_touched, n_rows)
 
 
 @kernel
@@ -82,19 +105,20 @@ def undo(state: State, log: Journal) -> None:
 @kernel
 def refresh(graph: Graph, state: State, log: Journal) -> None:
     """Compute touched rows and gradients from x alone, so that rounding does not add up over re-solves."""
+    problem = graph.problem
     for at in range(log.size[1]):
         j = log.rows[at]
-        total = graph.offset[j]
-        for k in range(graph.indptr[j], graph.indptr[j + 1]):
-            total += graph.coef[k] * state.x[graph.indices[k]]
+        total = problem.offset[j]
+        for k in range(problem.indptr[j], problem.indptr[j + 1]):
+            total += problem.coef[k] * state.x[problem.indices[k]]
         state.value[j] = total
     for at in range(log.size[0]):
         i = log.touched[at]
-        total = 2.0 * graph.strength[i] * (state.x[i] - graph.prior[i])
+        total = 2.0 * problem.strength[i] * (state.x[i] - problem.prior[i])
         for k in range(graph.pointers[i], graph.pointers[i + 1]):
             j = graph.rows[k]
             if state.value[j] > 0.0:
-                total += graph.slope[j] * state.value[j] * graph.values[k]
+                total += problem.slope[j] * state.value[j] * graph.values[k]
         state.gradient[i] = total
 
 

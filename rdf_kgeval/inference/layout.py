@@ -4,16 +4,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rdf_kgeval.inference.kernel import Flags, Floats, Indices, Ints, kernel
+from rdf_kgeval.inference.kernel import Entries, Floats, Indices, Ints, kernel
 
 LENGTHS = 4
-"""Rows of one component are grouped by length, from this one on together: it spares branches."""
+"""Rows of one component are grouped by length, from this one on together: it spares branches and pointers."""
 
 
 class Layout(NamedTuple):
     """All variables, and the rows that some point of the box violates, both ordered by connected component.
 
-    Component c owns the variables `bounds[c]:bounds[c + 1]` and the rows `row_bounds[c]:row_bounds[c + 1]`.
+    Component c owns the variables `bounds[c]:bounds[c + 1]` and the rows from `groups[LENGTHS * c]` to
+    `groups[LENGTHS * (c + 1)]`; the pointers between are where its rows of 2, of 3 and of more begin.
     A variable that was repeated in a row occurs once, with the sum of its coefficients.
     """
 
@@ -22,9 +23,9 @@ class Layout(NamedTuple):
     rank: Indices
     """The inverse of `order`."""
     bounds: Ints
-    row_bounds: Ints
+    groups: Ints
     indptr: Ints
-    indices: Indices
+    indices: Entries
     coef: Floats
     offset: Floats
     weight: Floats
@@ -32,28 +33,21 @@ class Layout(NamedTuple):
 
 def lay_out(n: int, indptr: Ints, indices: Indices, coef: Floats, offset: Floats, weight: Floats) -> Layout:
     """Drop rows that cannot be violated, find components and sort everything by them."""
-    kept = _violable(indptr, coef, offset, weight)
-    component, n_components = _components(n, indptr, indices, kept)
+    length = _lengths(n, indptr, indices, coef, offset, weight)
+    component, n_components = _components(n, indptr, indices, length)
     bounds, order = _sort_by(component, n_components, np.arange(n))
     rank = np.empty(n, np.int32)
     rank[order] = np.arange(n, dtype=np.int32)
-    rows = np.flatnonzero(kept)
-    group = np.minimum(indptr[rows + 1] - indptr[rows], LENGTHS).astype(np.int32) - 1
+    rows = np.flatnonzero(length)
+    group = np.minimum(length[rows], LENGTHS) - np.int32(1)
     group += component[indices[indptr[rows]]] * np.int32(LENGTHS)
-    group_bounds, rows = _sort_by(group, n_components * LENGTHS, rows)
-    return Layout(
-        order,
-        rank,
-        bounds,
-        np.ascontiguousarray(group_bounds[::LENGTHS]),
-        *_gather(indptr, indices, coef, rows, rank),
-        offset[rows],
-        weight[rows],
-    )
+    groups, rows = _sort_by(group, n_components * LENGTHS, rows)
+    entries = _gather(indptr, indices, coef, rows, rank, int(length.sum()))
+    return Layout(order, rank, bounds, groups, *entries, offset[rows], weight[rows])
 
 
 @kernel
-def transpose(n: int, indptr: Ints, indices: Indices, coef: Floats) -> tuple[Ints, Indices, Floats]:
+def transpose(n: int, indptr: Ints, indices: Entries, coef: Floats) -> tuple[Ints, Indices, Floats]:
     """The rows of each variable, as pointers, rows and coefficients."""
     pointers = np.zeros(n + 1, np.int64)
     for k in range(len(indices)):
@@ -73,22 +67,27 @@ def transpose(n: int, indptr: Ints, indices: Indices, coef: Floats) -> tuple[Int
 
 
 @kernel
-def _violable(indptr: Ints, coef: Floats, offset: Floats, weight: Floats) -> Flags:
-    kept = np.zeros(len(offset), np.bool_)
+def _lengths(n: int, indptr: Ints, indices: Indices, coef: Floats, offset: Floats, weight: Floats) -> Indices:
+    """How many variables each row has, 0 where no point of the box violates it."""
+    length = np.zeros(len(offset), np.int32)
+    latest = np.full(n, -1, np.int32)
     for j in range(len(offset)):
         highest = offset[j]
         for k in range(indptr[j], indptr[j + 1]):
             highest += max(0.0, coef[k])
-        kept[j] = highest > 0.0 and weight[j] > 0.0 and indptr[j + 1] > indptr[j]
-    return kept
+        if highest > 0.0 and weight[j] > 0.0:
+            for k in range(indptr[j], indptr[j + 1]):
+                length[j] += latest[indices[k]] != j
+                latest[indices[k]] = j
+    return length
 
 
 @kernel
-def _components(n: int, indptr: Ints, indices: Indices, kept: Flags) -> tuple[Indices, int]:
+def _components(n: int, indptr: Ints, indices: Indices, length: Indices) -> tuple[Indices, int]:
     """Connected components by union-find, numbered by their smallest variable."""
     parent = np.arange(n).astype(np.int32)
-    for j in range(len(kept)):
-        if not kept[j]:
+    for j in range(len(length)):
+        if length[j] == 0:
             continue
         a = indices[indptr[j]]
         while parent[a] != a:
@@ -132,14 +131,11 @@ def _sort_by(keys: Indices, n_keys: int, items: Ints) -> tuple[Ints, Ints]:
 
 @kernel
 def _gather(
-    indptr: Ints, indices: Indices, coef: Floats, rows: Ints, rank: Indices
-) -> tuple[Ints, Indices, Floats]:
+    indptr: Ints, indices: Indices, coef: Floats, rows: Ints, rank: Indices, size: int
+) -> tuple[Ints, Entries, Floats]:
     """The rows in their new order, over renumbered variables, repeated ones added up."""
-    size = 0
-    for j in rows:
-        size += indptr[j + 1] - indptr[j]
     new_indptr = np.empty(len(rows) + 1, np.int64)
-    new_indices = np.empty(size, np.int32)
+    new_indices = np.empty(size, np.uint32)
     new_coef = np.empty(size, np.float64)
     latest = np.full(len(rank), -1, np.int64)
     to = 0
@@ -155,4 +151,4 @@ def _gather(
             new_coef[to] = coef[k]
             to += 1
     new_indptr[len(rows)] = to
-    return new_indptr, new_indices[:to], new_coef[:to]
+    return new_indptr, new_indices, new_coef

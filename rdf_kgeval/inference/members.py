@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rdf_kgeval.inference.journal import Graph, Journal, State
-from rdf_kgeval.inference.kernel import Flags, Floats, Indices, Ints, kernel
+from rdf_kgeval.inference.journal import Graph, Journal, State, note
+from rdf_kgeval.inference.kernel import Flags, Floats, Indices, kernel
+from rdf_kgeval.inference.problem import Problem, Scratch, scratch
 
 VISITS = 100
 """Variables are moved one by one about so many times between two Newton steps."""
@@ -20,44 +21,46 @@ class Local(NamedTuple):
     place: Indices
     """Position of each variable in `members`, or -1."""
     members: Indices
-    residual: Floats
-    inverse: Floats
-    direction: Floats
-    search: Floats
-    product: Floats
-    held: Floats
-    """The inverse diagonal of members that are pinned to the box, 0 elsewhere."""
-    change: Floats
-    ends: Ints
-    indices: Indices
-    values: Floats
+    x: Floats
+    """Where each member is, then where it shall be."""
+    free: Flags
+    """Nobody among the members is fixed."""
+    problem: Problem
+    """Room for the problem restricted to the members."""
+    work: Scratch
 
 
 def local(graph: Graph) -> Local:
     """Working space with nobody in the set."""
-    n, m, entries = len(graph.prior), len(graph.slope), len(graph.indices)
+    n, m, entries = len(graph.problem.prior), len(graph.problem.slope), len(graph.problem.indices)
     return Local(
         queue=np.empty((2, n), np.int32),
         queued=np.zeros(n, np.bool_),
         place=np.full(n, -1, np.int32),
         members=np.empty(n, np.int32),
-        residual=np.empty(n),
-        inverse=np.empty(n),
-        direction=np.empty(n),
-        search=np.empty(n),
-        product=np.empty(n),
-        held=np.empty(n),
-        change=np.empty(m),
-        ends=np.empty(m, np.int64),
-        indices=np.empty(entries, np.int32),
-        values=np.empty(entries),
+        x=np.empty(n),
+        free=np.zeros(n, np.bool_),
+        problem=Problem(
+            indptr=np.zeros(m + 1, np.int64),
+            indices=np.empty(entries, np.uint32),
+            coef=np.empty(entries),
+            offset=graph.problem.offset,
+            shift=graph.problem.shift,
+            slope=np.empty(m),
+            cap=graph.problem.cap,
+            prior=np.empty(n),
+            strength=np.empty(n),
+            gauge=np.empty(n),
+        ),
+        work=scratch(n, m, entries),
     )
 
 
 @kernel
 def open_rows(graph: Graph, state: State, log: Journal, work: Local, begin: int, end: int) -> None:
     """Note the rows of new members and everyone in them: the result depends on all of these."""
-    pointers, rows, indptr, indices = graph.pointers, graph.rows, graph.indptr, graph.indices
+    pointers, rows = graph.pointers, graph.rows
+    indptr, indices = graph.problem.indptr, graph.problem.indices
     seen, touched, marked, members = log.seen, log.touched, log.marked, work.members
     n_touched, n_rows = log.size[0], log.size[1]
     for at in range(begin, end):
@@ -79,26 +82,24 @@ def open_rows(graph: Graph, state: State, log: Journal, work: Local, begin: int,
                     seen[other] = True
                     touched[n_touched] = other
                     n_touched += 1
-    for at in range(log.size[0], n_touched):
-        log.x[at] = state.x[touched[at]]
-        log.gradient[at] = state.gradient[touched[at]]
-    for at in range(log.size[1], n_rows):
-        log.value[at] = state.value[log.rows[at]]
-    log.size[0], log.size[1] = n_touched, n_rows
+    note(state, log, n_touched, n_rows)
 
 
 @kernel
-def relax(graph: Graph, state: State, log: Journal, work: Local, members: int) -> int:
+def relax(graph: Graph, state: State, log: Journal, work: Local, members: int) -> tuple[int, int]:
     """Let in who has too large a gradient, moving one variable at a time: it spreads a change quickly.
 
-    After about `VISITS` moves those who still wait become members without a move.
+    After about `VISITS` moves those who still wait become members without a move. How many members there
+    are then, and how many of them wait.
     """
+    gradient, fixed, gauge = state.gradient, state.fixed, graph.problem.gauge
+    touched, queue, queued = log.touched, work.queue, work.queued
     waiting = 0
     for at in range(log.size[0]):
-        i = log.touched[at]
-        if abs(state.gradient[i]) * graph.gauge[i] > 1.0 and not state.fixed[i]:
-            work.queue[0, waiting] = i
-            work.queued[i] = True
+        i = touched[at]
+        if abs(gradient[i]) * gauge[i] > 1.0 and not fixed[i]:
+            queue[0, waiting] = i
+            queued[i] = True
             waiting += 1
     visits = 0
     generation = 0
@@ -111,7 +112,7 @@ def relax(graph: Graph, state: State, log: Journal, work: Local, members: int) -
         visits += waiting
         waiting = _visit(graph, state, work, generation, waiting)
         generation = 1 - generation
-    return members
+    return members, waiting
 
 
 @kernel
@@ -121,7 +122,7 @@ def _admit(
     """Keep in the queue who still has too large a gradient, as members; how many wait and belong now."""
     kept = 0
     queue, queued, place = work.queue[generation], work.queued, work.place
-    x, gradient, gauge = state.x, state.gradient, graph.gauge
+    x, gradient, gauge = state.x, state.gradient, graph.problem.gauge
     for at in range(waiting):
         i = queue[at]
         queued[i] = False
@@ -141,8 +142,9 @@ def _admit(
 def _visit(graph: Graph, state: State, work: Local, generation: int, waiting: int) -> int:
     """Move everyone in the queue once, in turn, and queue whose gradient that makes too large."""
     pointers, rows, values = graph.pointers, graph.rows, graph.values
-    indptr, indices, coef, slope = graph.indptr, graph.indices, graph.coef, graph.slope
-    gauge, strength = graph.gauge, graph.strength
+    problem = graph.problem
+    indptr, indices, coef, slope = problem.indptr, problem.indices, problem.coef, problem.slope
+    gauge, strength = problem.gauge, problem.strength
     x, gradient, value, fixed = state.x, state.gradient, state.value, state.fixed
     queue, following, queued = work.queue[generation], work.queue[1 - generation], work.queued
     queueing = 0
@@ -167,6 +169,10 @@ def _visit(graph: Graph, state: State, work: Local, generation: int, waiting: in
                     following[queueing] = other
                     queued[other] = True
                     queueing += 1
+        if abs(gradient[i]) * gauge[i] > 1.0 and not queued[i]:
+            following[queueing] = i
+            queued[i] = True
+            queueing += 1
     return queueing
 
 
@@ -176,35 +182,22 @@ def _step(graph: Graph, state: State, i: int) -> float:
 
     If the slope changes sign, rows did turn active; then all rows count, which cannot overshoot.
     """
+    pointers, rows, values, value = graph.pointers, graph.rows, graph.values, state.value
+    slope, strength = graph.problem.slope, graph.problem.strength
     g = state.gradient[i]
-    bend, bound = 2.0 * graph.strength[i], 2.0 * graph.strength[i]
-    for entry in range(graph.pointers[i], graph.pointers[i + 1]):
-        j = graph.rows[entry]
-        square = graph.slope[j] * graph.values[entry] * graph.values[entry]
+    bend, bound = 2.0 * strength[i], 2.0 * strength[i]
+    for entry in range(pointers[i], pointers[i + 1]):
+        j = rows[entry]
+        square = slope[j] * values[entry] * values[entry]
         bound += square
-        if state.value[j] > 0.0:
+        if value[j] > 0.0:
             bend += square
     step = -g / bend
-    after = g + 2.0 * graph.strength[i] * step
-    for entry in range(graph.pointers[i], graph.pointers[i + 1]):
-        j = graph.rows[entry]
-        old = state.value[j]
-        new = old + graph.values[entry] * step
-        after += graph.slope[j] * graph.values[entry] * (max(0.0, new) - max(0.0, old))
+    after = g + 2.0 * strength[i] * step
+    for entry in range(pointers[i], pointers[i + 1]):
+        j = rows[entry]
+        old = value[j]
+        new = old + values[entry] * step
+        after += slope[j] * values[entry] * (max(0.0, new) - max(0.0, old))
     overshot = after * g < -1e-9 * g * g
     return float(-g / bound if overshot else step)
-
-
-@kernel
-def join_all(
-    graph: Graph, state: State, log: Journal, work: Local, members: int, first: int, last: int
-) -> int:
-    """Make members of all free variables from first to last; how many members there are then."""
-    before = members
-    for i in range(first, last):
-        if work.place[i] < 0 and not state.fixed[i]:
-            work.place[i] = members
-            work.members[members] = i
-            members += 1
-    open_rows(graph, state, log, work, before, members)
-    return members

@@ -8,9 +8,10 @@ import numpy as np
 
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.inference.ascent import ascend
-from rdf_kgeval.inference.kernel import Floats, Indices, Ints, kernel
-from rdf_kgeval.inference.layout import Layout, lay_out
-from rdf_kgeval.inference.newton import Problem, Scratch, Span, newton, scratch
+from rdf_kgeval.inference.kernel import Flags, Floats, Indices, Ints, kernel
+from rdf_kgeval.inference.layout import LENGTHS, Layout, lay_out
+from rdf_kgeval.inference.newton import newton
+from rdf_kgeval.inference.problem import Problem, Scratch, Span, evaluate, scratch, span_of
 
 NOISE = 16 * np.finfo(np.float64).eps
 """Share of a row's terms that rounding may leave in its value."""
@@ -145,7 +146,17 @@ def solve(model: Model, options: SolverOptions = DEFAULT_OPTIONS, start: Floats 
 
     def run(first: int, last: int) -> int:
         return _solve_components(
-            first, last, layout, problem, work, start is None, options.max_iterations, accuracy, x, dual
+            first,
+            last,
+            layout,
+            problem,
+            work,
+            start is None,
+            options.max_iterations,
+            options.tolerance,
+            accuracy,
+            x,
+            dual,
         )
 
     iterations = _share_out(run, layout, options.threads)
@@ -183,10 +194,10 @@ def pose(model: Model, layout: Layout, options: SolverOptions) -> Problem:
 
 def _share_out(run: Callable[[int, int], int], layout: Layout, threads: int) -> int:
     """Run over all components, in as many parts of about equal rows as there are threads."""
-    n_components, n_rows = len(layout.bounds) - 1, int(layout.row_bounds[-1])
+    n_components, n_rows = len(layout.bounds) - 1, len(layout.offset)
     if threads == 1 or n_rows < FEW_ROWS:
         return run(0, n_components)
-    cuts = np.searchsorted(layout.row_bounds, np.linspace(0, n_rows, threads + 1)[1:-1])
+    cuts = np.searchsorted(layout.groups[::LENGTHS], np.linspace(0, n_rows, threads + 1)[1:-1])
     parts = [0, *(int(cut) for cut in cuts), n_components]
     with ThreadPoolExecutor(threads) as pool:
         return max(pool.map(run, parts[:-1], parts[1:]))
@@ -201,21 +212,22 @@ def _solve_components(
     work: Scratch,
     cold: bool,
     max_iterations: int,
+    tolerance: float,
     accuracy: float,
     x: Floats,
     dual: Floats,
 ) -> int:
     most = 0
+    fixed = np.zeros(len(x), np.bool_)
     for c in range(first, last):
-        span = Span(layout.bounds[c], layout.bounds[c + 1], layout.row_bounds[c], layout.row_bounds[c + 1])
+        span = span_of(c, layout.bounds, layout.groups)
         if cold:
-            ascend(span, problem, work, x, dual)
-            for i in range(span.lo, span.hi):
-                x[i] = min(1.0, max(0.0, x[i]))
+            ascend(span, problem, tolerance, x, dual)
+        evaluate(span, problem, work, x)
         if span.row_hi > span.row_lo and problem.cap[span.row_lo] < np.inf:
-            iterations = _solve_linear(span, problem, work, max_iterations, accuracy, x, dual)
+            iterations = _solve_linear(span, problem, work, max_iterations, accuracy, x, fixed, dual)
         else:
-            iterations = newton(span, problem, work, max_iterations, x)
+            iterations = newton(span, problem, work, max_iterations, x, fixed)
         most = max(most, iterations)
     return most
 
@@ -228,6 +240,7 @@ def _solve_linear(
     max_iterations: int,
     accuracy: float,
     x: Floats,
+    fixed: Flags,
     dual: Floats,
 ) -> int:
     """Augmented Lagrangian: Newton on the smoothed hinges, then a step of their multipliers."""
@@ -238,12 +251,11 @@ def _solve_linear(
             problem.shift[j] = dual[j]
             problem.slope[j] *= width / target
         width = target
-        iterations += newton(span, problem, work, max_iterations, x)
+        iterations += newton(span, problem, work, max_iterations, x, fixed)
+        evaluate(span, problem, work, x)
         worst = 0.0
         for j in range(span.row_lo, span.row_hi):
-            value = problem.offset[j]
-            for k in range(problem.indptr[j], problem.indptr[j + 1]):
-                value += problem.coef[k] * x[problem.indices[k]]
+            value = work.value[j]
             dual[j] = min(problem.cap[j], max(0.0, dual[j] + problem.slope[j] * value))
             worst = max(worst, abs(min(problem.cap[j], max(0.0, dual[j] + value)) - dual[j]))
         if worst <= accuracy:
