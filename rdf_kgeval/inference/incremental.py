@@ -57,6 +57,7 @@ class Incremental:
         *,
         tau: float = 0.8,
         counted: Flags | None = None,
+        backward: Floats | None = None,
     ) -> None:
         """Start from a solution of the model.
 
@@ -66,6 +67,8 @@ class Incremental:
             options: The tolerance to keep, the step limit of a re-solve and the threads of `what_ifs`.
             tau: Soft truth from which on a variable counts as inferred.
             counted: Which variables to count, all if not given.
+            backward: Weight of each row once its variable of negative coefficient is fixed at 0, its own if
+                not given.
 
         Raises:
             InputError: The hinges are not squared, or an argument does not fit the model.
@@ -85,8 +88,12 @@ class Incremental:
         self._tau = tau
         self._order, self._rank = layout.order, layout.rank
         self._counted = np.ones(n, np.bool_) if counted is None else counted.astype(np.bool_)[layout.order]
+        if backward is not None and (backward.shape != model.weight.shape or not (backward >= 0).all()):
+            raise InputError(f"The backward weights must be {model.n_rows} numbers that are not negative.")
         self._graph = Graph(
             problem,
+            problem.slope.copy(),
+            2.0 * (model.weight if backward is None else backward)[layout.row],
             *transpose(n, layout.indptr, layout.indices, layout.coef),
             np.repeat(np.arange(len(size), dtype=np.int32), size),
             layout.bounds,
@@ -148,7 +155,7 @@ class Incremental:
 
     def rollback(self) -> None:
         """Return, to the bit, to the last `commit`."""
-        undo(self._state, self._journal)
+        undo(self._graph, self._state, self._journal)
         self._count = self._before
 
     def what_if(self, variable: int, value: float) -> int:
@@ -175,12 +182,15 @@ class Incremental:
         parts = np.array_split(places, min(self._options.threads, max(1, len(places))))
 
         # Every copy is taken before any thread starts: the first one works in the state itself.
-        spaces = [(self._state, self._journal, self._local)]
-        spaces += [(_copied(self._state), journal(self._graph), local(self._graph)) for _ in parts[1:]]
+        spaces = [(self._graph, self._state, self._journal, self._local)]
+        spaces += [
+            (_own_slopes(self._graph), _copied(self._state), journal(self._graph), local(self._graph))
+            for _ in parts[1:]
+        ]
 
-        def run(part: Ints, space: tuple[State, Journal, Local]) -> tuple[Ints, Ints, Indices]:
+        def run(part: Ints, space: tuple[Graph, State, Journal, Local]) -> tuple[Ints, Ints, Indices]:
             steps = self._options.max_iterations
-            return _what_ifs(self._graph, *space, steps, part, self._counted, self._tau, self._count)
+            return _what_ifs(*space, steps, part, self._counted, self._tau, self._count)
 
         with ThreadPoolExecutor(len(parts)) as pool:
             results = list(pool.map(run, parts, spaces))
@@ -201,6 +211,10 @@ class Incremental:
 
 def _inferred(x: Floats, tau: float) -> Flags:
     return (x >= tau) | (x <= 1.0 - tau)
+
+
+def _own_slopes(graph: Graph) -> Graph:
+    return graph._replace(problem=graph.problem._replace(slope=graph.problem.slope.copy()))
 
 
 def _copied(state: State) -> State:
@@ -262,7 +276,7 @@ def _what_ifs(
                     noted[log.touched[at]] = True
                     touched[total] = log.touched[at]
                     total += 1
-            undo(state, log)
+            undo(graph, state, log)
         for at in range(begin, total):
             noted[touched[at]] = False
         sizes[c] = total - begin

@@ -9,9 +9,13 @@ from rdf_kgeval.inference.problem import Problem, Span
 
 
 class Graph(NamedTuple):
-    """The model in layout order, by rows and by columns; never changed."""
+    """The model in layout order, by rows and by columns; only the problem's slopes ever change."""
 
     problem: Problem
+    forward: Floats
+    """Slope of each row as it is posed."""
+    backward: Floats
+    """Slope of each row once the variable that it asks for, of negative coefficient, is fixed at 0."""
     pointers: Ints
     rows: Indices
     values: Floats
@@ -89,7 +93,20 @@ def note_all(span: Span, state: State, log: Journal) -> None:
 
 
 @kernel
-def undo(state: State, log: Journal) -> None:
+def turn(graph: Graph, state: State, variable: int) -> None:
+    """Give the rows that ask for a variable their backward slopes; gradients follow."""
+    problem = graph.problem
+    for entry in range(graph.pointers[variable], graph.pointers[variable + 1]):
+        j = graph.rows[entry]
+        if graph.values[entry] < 0.0 and graph.backward[j] != problem.slope[j]:
+            push = (graph.backward[j] - problem.slope[j]) * max(0.0, state.value[j])
+            problem.slope[j] = graph.backward[j]
+            for k in range(problem.indptr[j], problem.indptr[j + 1]):
+                state.gradient[problem.indices[k]] += problem.coef[k] * push
+
+
+@kernel
+def undo(graph: Graph, state: State, log: Journal) -> None:
     """Restore, to the bit, what was there when the journal was empty."""
     for at in range(log.size[0]):
         i = log.touched[at]
@@ -98,7 +115,11 @@ def undo(state: State, log: Journal) -> None:
     for at in range(log.size[1]):
         state.value[log.rows[at]] = log.value[at]
     for at in range(log.size[2]):
-        state.fixed[log.fixed[at]] = False
+        variable = log.fixed[at]
+        state.fixed[variable] = False
+        for entry in range(graph.pointers[variable], graph.pointers[variable + 1]):
+            if graph.values[entry] < 0.0:
+                graph.problem.slope[graph.rows[entry]] = graph.forward[graph.rows[entry]]
     forget(log)
 
 

@@ -29,6 +29,8 @@ class Layout(NamedTuple):
     coef: Floats
     offset: Floats
     weight: Floats
+    row: Ints
+    """Original number of each row."""
 
 
 def lay_out(n: int, indptr: Ints, indices: Indices, coef: Floats, offset: Floats, weight: Floats) -> Layout:
@@ -43,7 +45,7 @@ def lay_out(n: int, indptr: Ints, indices: Indices, coef: Floats, offset: Floats
     group += component[indices[indptr[rows]]] * np.int32(LENGTHS)
     groups, rows = _sort_by(group, n_components * LENGTHS, rows)
     entries = _gather(indptr, indices, coef, rows, rank, int(length.sum()))
-    return Layout(order, rank, bounds, groups, *entries, offset[rows], weight[rows])
+    return Layout(order, rank, bounds, groups, *entries, offset[rows], weight[rows], rows)
 
 
 @kernel

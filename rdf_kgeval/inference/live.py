@@ -57,6 +57,7 @@ class Live:
             options,
             tau=TAU - SLACK,
             counted=counted[posed.atom],
+            backward=graph.weights(thetas.backward)[posed.constraint],
         )
         self._gains = _Gains(self._search, graph.component[posed.atom])
 

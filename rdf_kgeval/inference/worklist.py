@@ -1,6 +1,6 @@
 """Re-solve squared hinges after one variable is fixed: Newton over a set that grows where gradients ask."""
 
-from rdf_kgeval.inference.journal import Graph, Journal, State, note_all
+from rdf_kgeval.inference.journal import Graph, Journal, State, note_all, turn
 from rdf_kgeval.inference.kernel import kernel
 from rdf_kgeval.inference.members import Local, open_rows, relax
 from rdf_kgeval.inference.newton import newton
@@ -27,6 +27,8 @@ def fix(
     work.members[0] = variable
     work.x[0] = value
     open_rows(graph, state, log, work, 0, 1)
+    if value == 0.0:
+        turn(graph, state, variable)
     _move(graph, state, log, work, 1)
     state.fixed[variable] = True
     work.place[variable] = -1
