@@ -16,7 +16,6 @@ from rdf_kgeval.rule import Measures, Pattern, Rule, Source
 from rdf_kgeval.terms import parse_term
 from rdf_kgeval.text import printable
 
-
 _IF, _THEN = re.compile(r"\s<=(?:\s|$)"), re.compile(r"\s=>\s")
 
 
