@@ -3,6 +3,7 @@
 python benchmarks/what_if.py [FOLDER-OF-THE-SETS]      # ../shared/data by default
 """
 
+import os
 import sys
 import time
 from pathlib import Path
@@ -55,6 +56,7 @@ def main() -> None:
             f"| {name} | {len(rules):,} | {int(graph.groundings.sum()):,} | {largest:,} | "
             f"{2 * len(candidates):,} | {rate:,.0f} | {full:,.0f} |"
         )
+    lines += ["", f"Load average of the machine at the end: {os.getloadavg()[0]:.1f}."]
     print("\n".join(lines))
     (Path(__file__).parent / "WHATIF.md").write_text("\n".join(lines) + "\n")
 
