@@ -43,7 +43,9 @@ class SourceOptions:
     ] = None
     rules: Annotated[
         list[Path] | None,
-        typer.Option(metavar="PATH", help="Rules: .rq files, SHACL files, or folders of them (repeatable)."),
+        typer.Option(
+            metavar="PATH", help="Rules: .rq, SHACL, AMIE or AnyBURL files, or folders (repeatable)."
+        ),
     ] = None
     mine: Annotated[bool, typer.Option("--mine", help="Mine rules from the beliefs themselves.")] = False
     follow_imports: Annotated[

@@ -15,6 +15,9 @@ from rdf_kgeval.walks import Flags, Heads, Ints, Longs
 
 _log = logging.getLogger(__name__)
 
+Costs = NDArray[np.float64]
+"""Walks by their first and second steps."""
+
 
 class PathMiner:
     """Finds the paths of an index."""
@@ -30,11 +33,11 @@ class PathMiner:
             (q, length) for length in range(1, self._index.options.max_length + 1) for q in self._index.heads
             if len(self._index.rows[q]) >= self._index.options.min_support
         ]  # fmt: skip
-        allowed = self._allowed_pairs([q for q, length in tasks if length == 3])
+        costs = self._bounded_costs([q for q, length in tasks if length == 3])
         done = 0
         found: list[Found] = []
         with ThreadPoolExecutor(self._threads) as pool:
-            limits = [allowed.get(q) if length == 3 else None for q, length in tasks]
+            limits = [costs.get(q) if length == 3 else None for q, length in tasks]
             for part in pool.map(self._paths_of, *zip(*tasks, strict=True), limits):
                 found += part
                 done += 1
@@ -56,8 +59,11 @@ class PathMiner:
             forwards = self._index.degree[s] <= self._index.degree[o]
         return rows[forwards], rows[~forwards]
 
-    def _allowed_pairs(self, heads: Sequence[int]) -> dict[int, tuple[Flags, Flags]]:
-        """For each head, which two first steps to take from subjects and from objects; absent is all."""
+    def _bounded_costs(self, heads: Sequence[int]) -> dict[int, tuple[Costs, Costs]]:
+        """For each head, what two first steps cost from subjects and from objects; infinite is too much.
+
+        There are none if all of them together can be taken.
+        """
         s, o = self._index.beliefs.s, self._index.beliefs.o
         total = 0
         for q in heads:
@@ -76,9 +82,12 @@ class PathMiner:
             for one, two in zip(*np.nonzero(cost >= limit), strict=True)
         ]
         self._note_skipped(sorted(skipped, reverse=True))
-        return {q: (costs[q, False] < limit, costs[q, True] < limit) for q in heads}
+        # A pair without walks is not left out, but nor is it a reason to take its first step.
+        for cost in costs.values():
+            cost[:, :] = np.where(cost >= limit, np.inf, cost)
+        return {q: (costs[q, False], costs[q, True]) for q in heads}
 
-    def _walk_costs(self, q: int, back: bool) -> NDArray[np.float64]:
+    def _walk_costs(self, q: int, back: bool) -> Costs:
         start, end = self._possible_steps(q)
         rows = self._sides(q, 3)[back]
         near, far = (
@@ -109,7 +118,7 @@ class PathMiner:
         end = walks.occurring(self._index.graph, self._index.beliefs.o[rows]) >= need
         return start, _inverse(end)
 
-    def _paths_of(self, q: int, length: int, allowed: tuple[Flags, Flags] | None) -> list[Found]:
+    def _paths_of(self, q: int, length: int, costs: tuple[Costs, Costs] | None) -> list[Found]:
         """The paths of one length that imply a predicate."""
         rows = self._index.rows[q]
         n_steps = self._index.graph.n_steps
@@ -124,7 +133,10 @@ class PathMiner:
             )
             ordered = side[np.argsort(far[side], kind="stable")]
             heads = Heads(near[ordered], far[ordered], ordered)
-            pair = allowed[back] if allowed else np.ones((n_steps, n_steps if length == 3 else 0), dtype=bool)
+            pair = np.ones((n_steps, n_steps if length == 3 else 0), dtype=bool)
+            if costs:
+                pair = np.isfinite(costs[back]) & (costs[back] > 0)
+                first = first & pair.any(axis=1)
             room = 1 << 12
             while not (done := walks.close(self._index.graph, heads, length, first, last, pair, room))[0]:
                 room *= 4
@@ -132,9 +144,9 @@ class PathMiner:
             counts.append(done[2])
         paths, place = np.unique(np.concatenate(codes), return_inverse=True)
         support = np.bincount(place, weights=np.concatenate(counts)).astype(np.int64)
-        if allowed:
+        if costs:
             # A path that one of the two sides left out has a part of its support at most.
-            whole = np.array([_is_whole(_steps(int(p), n_steps), *allowed) for p in paths], dtype=bool)
+            whole = np.array([_is_whole(_steps(int(p), n_steps), *costs) for p in paths], dtype=bool)
             paths, support = paths[whole], support[whole]
         enough = support >= self._index.needed(len(rows))
         return self._confident(q, paths[enough], support[enough])
@@ -178,10 +190,13 @@ class PathMiner:
             return True
         index, limit = self._index, self._index.options.max_groundings
         rows = index.rows[found.head >> 1]
-        rows = rows[np.argsort(index.beliefs.o[rows], kind="stable")]
-        heads = Heads(index.beliefs.s[rows], index.beliefs.o[rows], rows)
-        code = _code(found.path, index.graph.n_steps)
-        if walks.count_closings(index.graph, heads, code, limit, index.options.max_walks) <= limit:
+        near, far = index.beliefs.s, index.beliefs.o
+        code = np.array([_code(found.path, index.graph.n_steps)])
+        if index.degree[near[rows]].sum() > index.degree[far[rows]].sum():
+            near, far, code = far, near, _reversed(code, index.graph.n_steps)
+        rows = rows[np.argsort(far[rows], kind="stable")]
+        heads = Heads(near[rows], far[rows], rows)
+        if walks.count_closings(index.graph, heads, int(code[0]), limit, index.options.max_walks) <= limit:
             return True
         _log.warning(
             "the rule %s -> %s is left out: it has more than %s",
@@ -233,7 +248,9 @@ def _reversed(paths: Longs, n_steps: int) -> Longs:
     )
 
 
-def _is_whole(path: tuple[int, ...], forwards: Flags, backwards: Flags) -> bool:
+def _is_whole(path: tuple[int, ...], forwards: Costs, backwards: Costs) -> bool:
     """Whether a path was followed from both sides."""
     one, two, three = path if len(path) == 3 else (0, 0, 0)
-    return len(path) < 3 or bool(forwards[one, two] and backwards[three ^ 1, two ^ 1])
+    return len(path) < 3 or bool(
+        np.isfinite(forwards[one, two]) and np.isfinite(backwards[three ^ 1, two ^ 1])
+    )

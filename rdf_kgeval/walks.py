@@ -111,7 +111,9 @@ def can_take(graph: Graph, node: Ints, step: int) -> Flags:
 
 @kernel
 def walk_costs(graph: Graph, heads: Heads, head: int, start: Flags) -> NDArray[np.float64]:
-    """How many walks of two steps, by their steps, start at the near ends, those over the head itself apart.
+    """How many walks of two steps start at the near ends, by their steps, the head not being the first.
+
+    Where there are some, the walks of one step that may be in vain are added.
 
     Args:
         graph: the triples.
@@ -119,7 +121,7 @@ def walk_costs(graph: Graph, heads: Heads, head: int, start: Flags) -> NDArray[n
         head: the step that the heads are, from their near ends.
         start: which first steps to take.
     """
-    cost = np.zeros((graph.n_steps, graph.n_steps))
+    cost, single = np.zeros((graph.n_steps, graph.n_steps)), np.zeros(graph.n_steps)
     i = 0
     while i < len(heads.near):
         x, repeats = heads.near[i], 0
@@ -132,10 +134,15 @@ def walk_costs(graph: Graph, heads: Heads, head: int, start: Flags) -> NDArray[n
             i += 1
         for b in range(graph.first[x], graph.first[x + 1]):
             if start[graph.step[b]]:
+                single[graph.step[b]] += repeats * (graph.start[b + 1] - graph.start[b])
                 for e in range(graph.start[b], graph.start[b + 1]):
                     z = graph.node[e]
                     for c in range(graph.first[z], graph.first[z + 1]):
                         cost[graph.step[b], graph.step[c]] += repeats * (graph.start[c + 1] - graph.start[c])
+    for one in range(graph.n_steps):
+        for two in range(graph.n_steps):
+            if cost[one, two] > 0:
+                cost[one, two] += single[one]
     return cost
 
 
@@ -318,6 +325,7 @@ def count_closings(graph: Graph, heads: Heads, path: int, limit: int, max_walks:
         if i == 0 or heads.far[i - 1] != y:
             for e in range(graph.start[c], graph.start[c + 1]):
                 target[graph.node[e]], last[graph.node[e]] = y, graph.triple[e]
+        walked += graph.start[a + 1] - graph.start[a]
         for e in range(graph.start[a], graph.start[a + 1]):
             if graph.triple[e] == head:
                 continue
@@ -331,8 +339,10 @@ def count_closings(graph: Graph, heads: Heads, path: int, limit: int, max_walks:
                 for f in range(graph.start[b], graph.start[b + 1]):
                     w = graph.node[f]
                     closings += target[w] == y and last[w] != head and graph.triple[f] != head
-            if closings > limit or walked > max_walks:
-                return limit + 1
+            if walked > max_walks:
+                break
+        if closings > limit or walked > max_walks:
+            return limit + 1
     return closings
 
 

@@ -8,9 +8,11 @@ import sys
 import time
 from pathlib import Path
 
+import pyoxigraph as ox
 import pytest
 
 from rdf_kgeval.beliefs import Beliefs
+from tests.conftest import Server
 from tests.faults import FaultyServer, Handler, faulty, is_page
 from tests.test_endpoint import DATA, EXPECTED
 
@@ -416,6 +418,22 @@ def test_mining_while_making_a_run_is_said(folder: Path) -> None:
     runs = [json.loads(kgeval("show", run, "--json", cwd=folder).stdout) for run in ("run", "by-files")]
     assert runs[0]["constraints"] == runs[1]["constraints"] > 0
     assert json.loads((folder / "run" / "config.json").read_text())["mine"]["min_support"] == 10
+
+
+def test_mining_an_endpoint_gives_what_mining_its_file_gives(folder: Path, oxigraph: Server) -> None:
+    graph = "http://example.org/league"
+    (folder / "league.ttl").write_text(league(40))
+    triples = (quad.triple for quad in ox.parse(path=str(folder / "league.ttl")))
+    oxigraph.load(ox.serialize(triples, format=ox.RdfFormat.N_TRIPLES) or b"", graph)
+    kgeval("mine", "league.ttl", "-o", "by-file", cwd=folder)
+    made = kgeval("mine", "--endpoint", oxigraph.query, "--graph", graph, "-o", "by-endpoint", cwd=folder)
+    assert made.returncode == 0, made.stderr
+    by_file, by_endpoint = (
+        {path.name: path.read_text() for path in (folder / name).iterdir()}
+        for name in ("by-file", "by-endpoint")
+    )
+    assert by_file == by_endpoint
+    assert by_file
 
 
 def test_mined_shacl_is_the_same_rules(folder: Path) -> None:
