@@ -13,12 +13,7 @@ stress: $(READY) servers
 	$(BIN)/pytest -m stress
 
 demo: $(READY)
-	rm -rf $(VENV)/demo
-	cd examples/motivating && ../../$(BIN)/kgeval init ../../$(VENV)/demo kg.ttl --ontology ontology.ttl --rules rules
-	$(BIN)/kgeval show $(VENV)/demo
-	$(BIN)/kgeval infer $(VENV)/demo --verdicts examples/motivating/verdicts.csv
-	$(BIN)/kgeval explain $(VENV)/demo --verdicts examples/motivating/verdicts.csv \
-	  '<http://example.org/Detroit> <http://example.org/cityInState> <http://example.org/TajMahal>'
+	$(BIN)/kgeval demo
 
 lint: $(READY)
 	$(BIN)/ruff check .
