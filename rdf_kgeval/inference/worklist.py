@@ -12,8 +12,8 @@ STEPS = 3
 """Newton steps in a set that has stopped growing, so that a safe one can be among them; else one."""
 WHOLE = 0.2
 """When the set passes this share of its component, the whole component is solved."""
-SMALL = 2000
-"""So is a component of so few variables, when moving them one by one was not enough."""
+SMALL = 10_000
+"""So is a component of so few rows, when moving variables one by one was not enough."""
 
 
 @kernel
@@ -38,7 +38,7 @@ def fix(
         members, waiting = relax(graph, state, log, work, members)
         if waiting == 0:
             break
-        if members > WHOLE * (span.hi - span.lo) or span.hi - span.lo <= SMALL:
+        if members > WHOLE * (span.hi - span.lo) or span.row_hi - span.row_lo <= SMALL:
             note_all(span, state, log)
             work.work.value[span.row_lo : span.row_hi] = state.value[span.row_lo : span.row_hi]
             newton(span, graph.problem, work.work, max_iterations - iterations, state.x, state.fixed)
