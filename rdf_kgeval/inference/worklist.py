@@ -12,8 +12,8 @@ STEPS = 3
 """Newton steps in a set that has stopped growing, so that a safe one can be among them; else one."""
 WHOLE = 0.2
 """When the set passes this share of its component, the whole component is solved."""
-SMALL = 8_000
-"""So is a component of so few rows, when moving its variables one by one was not enough."""
+SMALL = 10_000
+"""So is a component of so few rows, when moving variables one by one was not enough."""
 
 
 @kernel
