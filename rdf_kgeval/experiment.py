@@ -17,10 +17,10 @@ from rdf_kgeval.beliefs import Beliefs, Triple
 from rdf_kgeval.coupling import CouplingGraph
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.evaluation import Evaluation
-from rdf_kgeval.procedure import Point, Request
+from rdf_kgeval.procedure import Point
 from rdf_kgeval.settings import Settings
 from rdf_kgeval.text import printable
-from rdf_kgeval.verdicts import Answer, Drawn
+from rdf_kgeval.verdicts import Answer
 
 Gold = NDArray[np.bool_]
 """By position in `graph.beliefs.rows`."""
@@ -77,32 +77,20 @@ def gold_labels(graph: CouplingGraph, labels: Mapping[Triple, bool], name: str) 
     return found
 
 
-def simulate(graph: CouplingGraph, gold: Gold, settings: Settings, start: Sequence[int] = ()) -> Evaluation:
-    """An evaluation whose questions the gold labels answer.
-
-    Args:
-        graph: what couples the beliefs.
-        gold: their labels.
-        settings: how to evaluate; for the beliefs in `start`, by control.
-        start: what an earlier run of the same policy and seed asked first, which spares finding it out again.
-    """
+def simulate(graph: CouplingGraph, gold: Gold, settings: Settings) -> Evaluation:
+    """An evaluation whose questions the gold labels answer."""
     evaluation = Evaluation(graph, settings)
-    for turn, position in enumerate(start):
-        if evaluation.stopped:
-            return evaluation
-        drawn = Drawn.SEED if turn < settings.seed_size else Drawn.CONTROL
-        evaluation.answer(Request(position, drawn), Answer.TRUE if gold[position] else Answer.FALSE, "gold")
     while requests := evaluation.next():
         answer = Answer.TRUE if gold[requests[0].position] else Answer.FALSE
         evaluation.answer(requests[0], answer, "gold")
     return evaluation
 
 
-def run_trial(graph: CouplingGraph, gold: Gold, settings: Settings, start: Sequence[int] = ()) -> Trial:
+def run_trial(graph: CouplingGraph, gold: Gold, settings: Settings) -> Trial:
     """Simulate and compare with gold."""
-    begin = time.process_time()
-    evaluation = simulate(graph, gold, settings, start)
-    seconds = time.process_time() - begin
+    start = time.process_time()
+    evaluation = simulate(graph, gold, settings)
+    seconds = time.process_time() - start
     overall = evaluation.accuracy or 0.0
     by_predicate = evaluation.by_predicate()
     _, group = evaluation.predicates
