@@ -16,7 +16,7 @@ import numpy as np
 from rdf_kgeval.estimation.hierarchy import GRID, begin, doubts, observe
 from rdf_kgeval.estimation.stratified import block_length, first_block, next_block, strata_of
 from rdf_kgeval.estimation.twcs import SECOND_STAGE, effective_size
-from rdf_kgeval.estimation.window import best_start, least_precision, precise
+from rdf_kgeval.estimation.window import Shape, best_start, least_precision, precise
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 REAL = ("nell-sports", "yago2-sample")
@@ -178,8 +178,9 @@ class Stop:
     """A stopping rule of `stratified/bayes`."""
 
     margin: float
-    mass: float
+    z: float
     shrink: float
+    shape: Shape
 
 
 def simulate_stratified(structure, effects, accuracies, seeds, stops, seed=0, by_predicate=False):
@@ -187,7 +188,7 @@ def simulate_stratified(structure, effects, accuracies, seeds, stops, seed=0, by
     stratum = strata_of(structure.predicate, by_predicate)
     order = np.argsort(stratum, kind="stable")
     size = np.bincount(stratum)
-    tables = np.array([least_precision(s.margin, s.mass) for s in stops])
+    tables = np.array([least_precision(s.margin, s.z, s.shape) for s in stops])
     margins, shrinks = np.array([s.margin for s in stops]), np.array([s.shrink for s in stops])
     labels, squared, covered = sweep_stratified(
         np.random.default_rng(seed), structure.predicate[order], structure.subject[order], size,

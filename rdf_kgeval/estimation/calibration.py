@@ -3,18 +3,23 @@
 They come from exact recursion and from simulation on synthetic labels, never from a real set.
 """
 
-from scipy.special import ndtr
-
 from rdf_kgeval.estimation.design import Options, Scale
 from rdf_kgeval.estimation.intervals import quantile
+from rdf_kgeval.estimation.window import Shape
 
 Table = dict[float, dict[float, float]]
 
 MARGINS = (0.03, 0.05, 0.1)
 LEVELS = (0.9, 0.95, 0.99)
 
-SHRINK = 0.25
+SHRINK = 0.4
 """Pseudo-counts on either side by which the posterior of `stratified/bayes` is shrunk."""
+
+SHAPE = {
+    False: Shape((0.0, 0.4, 1.0, 1.6, 2.4, 4.0, 10.0), (0.876, 0.956, 1.002, 0.928, 0.905, 1.089, 0.968)),
+    True: Shape((0.0, 0.4, 1.0, 1.6, 2.4, 4.0, 10.0), (0.876, 0.956, 1.002, 0.928, 0.905, 1.089, 0.968)),
+}
+"""How z varies with the estimate, by `strict`; found for simple random samples."""
 
 Z = {
     False: {
@@ -28,7 +33,7 @@ Z = {
         0.1: {0.9: 1.88, 0.95: 2.2, 0.99: 2.8},
     },
 }
-"""The normal quantile of the mass that the interval of `stratified/bayes` must hold, by `strict`."""
+"""What the shape's factors multiply, for `stratified/bayes`, by `strict`."""
 
 ASSISTED_SHRINK = 0.25
 ASSISTED_Z = {
@@ -64,14 +69,13 @@ def calibrated_margin(scale: Scale, options: Options) -> float | None:
     return sampled if fits and LEVELS[0] <= options.level <= LEVELS[-1] else None
 
 
-def stopping_mass(margin: float, level: float, table: Table) -> float:
-    """The mass for any margin and level among the calibrated ones.
+def stopping_z(margin: float, level: float, table: Table) -> float:
+    """Z for any margin and level among the calibrated ones.
 
-    Between them, z exceeds the normal quantile of the level by the largest factor at the corners.
+    Between them, it exceeds the normal quantile of the level by the largest factor at the corners.
     """
     corners = [(m, v) for m in _around(margin, MARGINS) for v in _around(level, LEVELS)]
-    factor = max(table[m][v] / quantile(v) for m, v in corners)
-    return float(2 * ndtr(factor * quantile(level)) - 1)
+    return quantile(level) * max(table[m][v] / quantile(v) for m, v in corners)
 
 
 def fixed_width_constants(margin: float, level: float) -> tuple[float, float]:

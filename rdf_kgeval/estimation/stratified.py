@@ -3,7 +3,7 @@
 import numpy as np
 
 from rdf_kgeval.estimation import srs
-from rdf_kgeval.estimation.calibration import FALLBACK, SHRINK, Z, calibrated_margin, stopping_mass
+from rdf_kgeval.estimation.calibration import FALLBACK, SHAPE, SHRINK, Z, calibrated_margin, stopping_z
 from rdf_kgeval.estimation.design import (
     AMBIGUOUS,
     TRUE,
@@ -108,8 +108,9 @@ class Stratified(Path):
     """
 
     def __init__(self, population: Population, options: Options, margin: float) -> None:
-        self._mass = stopping_mass(margin, options.level, Z[options.strict])
-        self._table = least_precision(margin, self._mass)
+        self._z = stopping_z(margin, options.level, Z[options.strict])
+        self._shape = SHAPE[options.strict]
+        self._table = least_precision(margin, self._z, self._shape)
         self._by_predicate = options.objective == "predicate"
         rest = np.flatnonzero(population.known < 0)
         self._stratum = np.zeros(len(population), np.int64)
@@ -120,6 +121,7 @@ class Stratified(Path):
         self._start = np.cumsum(self._size) - self._size
         self._weighed = self._size.astype(np.float64) * (ENDLESS if options.error else 1.0)
         self._weight, self._mean, self._var = (np.empty(len(GRID.a)) for _ in range(3))
+        self._given_margin = margin
         super().__init__(population, options, margin)
 
     def _restart(self) -> None:
@@ -183,13 +185,18 @@ class Stratified(Path):
         nu = max(mean * (1 - mean) / max(variance, 1e-12) - 1, 1e-3)
         return mean * nu + SHRINK, (1 - mean) * nu + SHRINK
 
+    def _mass(self, mean: float) -> float:
+        """What an interval must hold that no stop has chosen: as much as one that did, and the level."""
+        held = self._shape.mass(np.array(mean), self._given_margin, self._z)
+        return max(self.options.level, float(held))
+
     def _ends(self, margin: float | None) -> Interval:
         """The interval with this margin, or the narrowest that holds the mass."""
         cases = [None, None] if not self._pending.any() else [np.zeros_like(self._pending), self._pending]
         found = []
         for extra in cases:
             a, b = self._beta(extra)
-            width = 2 * (half_width(a, b, self._mass) if margin is None else margin)
+            width = 2 * (half_width(a, b, self._mass(a / (a + b))) if margin is None else margin)
             start = best_start(a, b, width)
             found.append((start, start + width))
         return found[0][0], found[1][1]
@@ -203,7 +210,7 @@ class Stratified(Path):
         low, high = self._ends(self.margin if self._stopped and not pending else None)
         least, most = self._open()
         mean = self._scaled(*self._moments)[0]
-        return self.scale.estimate(min(max(mean, least), most), (max(low, least), min(high, most)))
+        return self.scale.estimate(mean, (low, high), (least, most))
 
     def estimate_groups(self, answers: Int8s, group: Ints) -> list[Estimate]:
         """Estimates by group, from the hierarchical model over what each group has of each stratum."""
