@@ -6,8 +6,7 @@ with the lowest scores are wrong, as many as make the accuracy exactly the one w
 """
 
 import csv
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numba
@@ -15,7 +14,6 @@ import numpy as np
 
 from rdf_kgeval.estimation.hierarchy import GRID, begin, doubts, observe
 from rdf_kgeval.estimation.stratified import block_length, first_block, next_block, strata_of
-from rdf_kgeval.estimation.twcs import SECOND_STAGE, effective_size
 from rdf_kgeval.estimation.window import Shape, best_start, least_precision, precise
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
@@ -41,7 +39,9 @@ class Structure:
         return strata_of(self.predicate, False)
 
 
-def arrange(name: str, predicate: np.ndarray, subject: np.ndarray, gold: np.ndarray | None = None) -> Structure:
+def arrange(
+    name: str, predicate: np.ndarray, subject: np.ndarray, gold: np.ndarray | None = None
+) -> Structure:
     order = np.argsort(strata_of(predicate, False), kind="stable")
     subject = np.unique(subject, return_inverse=True)[1]
     return Structure(name, predicate[order], subject[order], None if gold is None else gold[order])
@@ -55,7 +55,8 @@ def read_real(name: str) -> Structure | None:
     with path.open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     predicate, subject = (
-        np.unique([row[column] for row in rows], return_inverse=True)[1] for column in ("predicate", "subject")
+        np.unique([row[column] for row in rows], return_inverse=True)[1]
+        for column in ("predicate", "subject")
     )
     return arrange(name, predicate, subject, np.array([int(row["label"]) for row in rows]))
 
@@ -102,10 +103,11 @@ def threshold(ordered, accuracy):
 
 
 @compiled
-def run_stratified(label, size, a, b, prior, tables, margins, shrinks, by_predicate, stop, low, high):
+def run_stratified(label, size, a, b, prior, tables, margins, shrinks, after, by_predicate, stop, low, high):
     """One run, read in the order of `label` within each stratum, through the stops by all tables.
 
-    stop, low and high receive, for each table, the number of labels and the interval at its stop.
+    stop, low and high receive, for each table, the number of labels and the interval at its stop; a table cannot
+    stop before the one `after` which it comes, which is laxer.
     """
     strata, total = size.size, size.sum()
     weighed = size.astype(np.float64)
@@ -132,7 +134,9 @@ def run_stratified(label, size, a, b, prior, tables, margins, shrinks, by_predic
             middle, spread = middle / total, spread / total**2
             least, most = k.sum() / total, 1 - (drawn - k.sum()) / total
             for j in range(stop.size):
-                if stop[j] == 0 and (most - least <= 2 * margins[j] or precise(middle, spread, shrinks[j], tables[j])):
+                if stop[j] or (after[j] >= 0 and stop[after[j]] == 0):
+                    continue
+                if most - least <= 2 * margins[j] or precise(middle, spread, shrinks[j], tables[j]):
                     stop[j] = drawn
                     left -= 1
                     nu = max(middle * (1 - middle) / max(spread, 1e-12) - 1, 1e-3)
@@ -144,7 +148,21 @@ def run_stratified(label, size, a, b, prior, tables, margins, shrinks, by_predic
 
 @compiled
 def sweep_stratified(
-    seed_rng, predicate, subject, size, effects, accuracies, seeds, a, b, prior, tables, margins, shrinks, by_predicate
+    seed_rng,
+    predicate,
+    subject,
+    size,
+    effects,
+    accuracies,
+    seeds,
+    a,
+    b,
+    prior,
+    tables,
+    margins,
+    shrinks,
+    after,
+    by_predicate,
 ):
     """Labels and coverage summed over seeds: arrays (accuracy, table)."""
     labels = np.zeros((accuracies.size, margins.size))
@@ -165,7 +183,9 @@ def sweep_stratified(
             for u in range(label.size):
                 label[u] = score[u] > bar
             truth = label.sum() / label.size
-            run_stratified(label, size, a, b, prior, tables, margins, shrinks, by_predicate, stop, low, high)
+            run_stratified(
+                label, size, a, b, prior, tables, margins, shrinks, after, by_predicate, stop, low, high
+            )
             for j in range(margins.size):
                 labels[i, j] += stop[j]
                 labels_squared[i, j] += stop[j] ** 2
@@ -190,10 +210,26 @@ def simulate_stratified(structure, effects, accuracies, seeds, stops, seed=0, by
     size = np.bincount(stratum)
     tables = np.array([least_precision(s.margin, s.z, s.shape) for s in stops])
     margins, shrinks = np.array([s.margin for s in stops]), np.array([s.shrink for s in stops])
+    after = np.full(len(stops), -1)
+    for j, (one, other) in enumerate(zip(stops, stops[1:], strict=False), start=1):
+        if replace(one, z=other.z) == other and one.z <= other.z:
+            after[j] = j - 1
     labels, squared, covered = sweep_stratified(
-        np.random.default_rng(seed), structure.predicate[order], structure.subject[order], size,
-        np.array(effects), np.asarray(accuracies), seeds, GRID.a, GRID.b, GRID.weight,
-        tables, margins, shrinks, by_predicate,
+        np.random.default_rng(seed),
+        structure.predicate[order],
+        structure.subject[order],
+        size,
+        np.array(effects),
+        np.asarray(accuracies),
+        seeds,
+        GRID.a,
+        GRID.b,
+        GRID.weight,
+        tables,
+        margins,
+        shrinks,
+        after,
+        by_predicate,
     )
     mean = labels / seeds
     return mean, np.sqrt(np.maximum(squared / seeds - mean**2, 0.0)), covered / seeds

@@ -412,6 +412,7 @@ def test_the_compiled_runs_are_those_of_the_interface(monkeypatch: pytest.Monkey
             table[None],
             np.array([0.07]),
             np.array([SHRINK]),
+            np.array([-1]),
             False,
             stop,
             low,
