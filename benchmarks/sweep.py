@@ -7,10 +7,11 @@ with the lowest scores are wrong, as many as make the accuracy exactly the one w
 
 import csv
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
-import numba
 import numpy as np
+from numba_first import numba
 
 from rdf_kgeval.estimation.hierarchy import GRID, begin, doubts, observe
 from rdf_kgeval.estimation.stratified import block_length, first_block, next_block, strata_of
@@ -211,7 +212,7 @@ def simulate_stratified(structure, effects, accuracies, seeds, stops, seed=0, by
     tables = np.array([least_precision(s.margin, s.z, s.shape) for s in stops])
     margins, shrinks = np.array([s.margin for s in stops]), np.array([s.shrink for s in stops])
     after = np.full(len(stops), -1)
-    for j, (one, other) in enumerate(zip(stops, stops[1:], strict=False), start=1):
+    for j, (one, other) in enumerate(pairwise(stops), start=1):
         if replace(one, z=other.z) == other and one.z <= other.z:
             after[j] = j - 1
     labels, squared, covered = sweep_stratified(

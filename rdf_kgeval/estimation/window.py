@@ -54,9 +54,9 @@ def best_mass(a: Floats, b: Floats, width: float) -> Floats:
 class Shape:
     """How the mass that an interval must hold varies with the mean.
 
-    Its normal quantile is z times a factor, by the distance of the mean from 0 or 1 in margins. Close to the end
-    all intervals reach it, and what lies beyond them is missed on one side only; so there, the same coverage
-    needs another mass than in the middle.
+    Its normal quantile is z times a factor, by the distance of the mean from 0 or 1 in margins. Close to the
+    end all intervals reach it, and the truth is missed on one side only; so there, the same coverage needs
+    another mass than in the middle.
     """
 
     knots: tuple[float, ...]
