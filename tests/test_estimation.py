@@ -266,7 +266,7 @@ def test_strict_asks_more() -> None:
 def test_a_known_error_rate_corrects_and_widens(name: str) -> None:
     """One verdict in ten is wrong: without correction an accuracy of 0.95 looks like 0.86."""
     size, missed, estimates, widths = 1500, 0, [], []
-    for seed in range(20):
+    for seed in range(8):
         rng = np.random.default_rng(seed)
         gold = (np.arange(size) < 0.95 * size).astype(np.int8)
         verdicts = np.where(rng.random(size) < 0.1, 1 - gold, gold).astype(np.int8)
@@ -280,8 +280,8 @@ def test_a_known_error_rate_corrects_and_widens(name: str) -> None:
         same = DESIGNS[name](people, margin=None, error=0.1, seed=seed).estimate(answers).interval or (0, 0)
         if same[1] < 1:
             widths.append((same[1] - same[0]) / (plain[1] - plain[0]))
-    assert np.mean(estimates) == pytest.approx(0.95, abs=0.02)
-    assert missed <= 4 or name == "twcs/ahpd"
+    assert np.mean(estimates) == pytest.approx(0.95, abs=0.03)
+    assert missed <= 2 or name == "twcs/ahpd"
     assert not widths or min(widths) > 1
 
 
