@@ -6,7 +6,6 @@ python benchmarks/calibrate.py stratified    z of stratified/bayes by margin and
 """
 
 import argparse
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 
 import numpy as np
@@ -135,7 +134,7 @@ def calibrate_fixed_width():
         for level in LEVELS:
             base, found = quantile(level), []
             most = int(0.25 * (1.3 * base / margin) ** 2) + 50
-            for shrink in (1.0, 1.5, 2.0):
+            for shrink in (1.0, 1.25, 1.5, 2.0):
                 low, high = base * 0.97, base * 1.3
                 while high - low > 0.004:
                     z = (low + high) / 2
@@ -144,50 +143,47 @@ def calibrate_fixed_width():
                 z = np.ceil(high * 1000) / 1000
                 covered, labels = coverage_fixed_width(points, margin, shrink, z, most)
                 if covered.min() >= level:
-                    found.append((np.log(labels[points >= 0.55]).mean(), shrink, z))
+                    found.append((np.log(labels[points >= 0.85]).mean(), shrink, z))
             _, shrink, z = min(found)
             print(f"{margin}: {level}: ({shrink}, {z:.3f}),", flush=True)
 
 
-def calibrate_stratified(margins, kinds, seeds, processes):
-    """For each margin and level the least z that keeps the promise on every structure, strict or not."""
-    for margin in margins:
-        curves = [(s, EFFECTS[e]) for s in structures() for e in ("even", "strong")]
-        fine = np.round(1 - 2 * margin - np.array([0.001, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.08]), 4)
-        points = np.unique(np.concatenate([SPARSE, fine]))
-        even = np.isin(points, SPARSE)
-        factors = np.round(np.arange(0.92, 1.2, 0.01), 2)
-        cases = [(strict, level, f) for strict in kinds for level in LEVELS for f in factors]
-        stops = [Stop(margin, f * quantile(level), SHRINK, SHAPE[strict]) for strict, level, f in cases]
-        jobs = [(s, e, points, seeds, stops, i) for i, (s, e) in enumerate(curves)]
-        with ProcessPoolExecutor(processes) as pool:
-            covered = np.array([r[2] for r in pool.map(simulate, jobs)])
-        for strict in kinds:
-            for level in LEVELS:
-                for f in factors:
-                    c = covered[:, :, cases.index((strict, level, f))]
-                    error = np.sqrt(np.maximum(c * (1 - c), 1e-4) / seeds)
-                    enough = (c + error).min() >= (level if strict else level - 0.02)
-                    if enough and c[:, even].mean(axis=1).min() >= level:
-                        curve, point = np.unravel_index(c.argmin(), c.shape)
-                        worst = (
-                            f"{c.min():.4f} on {curves[curve][0].name} {curves[curve][1]} at {points[point]}"
-                        )
-                        print(
-                            f"strict={strict} {margin}: {level}: {f * quantile(level):.3f}  # {f}, worst {worst}",
-                            flush=True,
-                        )
-                        break
-                else:
-                    print(f"strict={strict} {margin}: {level}: none of the factors is enough", flush=True)
+def calibrate_stratified(margin, kinds, seeds):
+    """For each level the least z that keeps the promise, strict or not.
+
+    The labels have no effects of predicates and subjects: where all strata are alike, adaptive allocation has
+    nothing to gain and most to lose, and coverage is lowest. Coverage is the mean over the structures; since some
+    lie lower, it must exceed its target by `RESERVE`.
+    """
+    near = np.round(1 - 2 * margin - np.array([0.001, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.08]), 4)
+    points = np.unique(np.concatenate([SPARSE, near]))
+    factors = np.round(np.arange(0.94, 1.2, 0.01), 2)
+    cases = [(strict, level, f) for strict in kinds for level in LEVELS for f in factors]
+    stops = [Stop(margin, f * quantile(level), SHRINK, SHAPE[strict]) for strict, level, f in cases]
+    found = [
+        simulate_stratified(s, EFFECTS["even"], points, seeds, stops, i)[2]
+        for i, s in enumerate(structures())
+    ]
+    covered, even = np.mean(found, axis=0), np.isin(points, SPARSE)
+    for strict in kinds:
+        for level in LEVELS:
+            reserve = RESERVE * (1 - level) / 0.05
+            least = level + reserve if strict else level - 0.02 + RESERVE
+            for f in factors:
+                c = covered[:, cases.index((strict, level, f))]
+                if c.min() >= least and c[even].mean() >= level + reserve:
+                    worst = f"{c.min():.4f} at {points[c.argmin()]}, pooled {c[even].mean():.4f}"
+                    print(
+                        f"strict={strict} {margin}: {level}: {f * quantile(level):.3f}  # {f}, worst {worst}",
+                        flush=True,
+                    )
+                    break
+            else:
+                print(f"strict={strict} {margin}: {level}: none of the factors is enough", flush=True)
 
 
-def simulate(job):
-    structure, effects, points, seeds, stops, seed = job
-    return simulate_stratified(structure, effects, points, seeds, stops, seed)
-
-
-SPARSE = np.round(np.arange(0.55, 0.991, 0.055), 3)
+RESERVE = 0.004
+SPARSE = np.round(np.arange(0.55, 0.991, 0.11), 3)
 """Equally spaced accuracies over which the coverage is pooled."""
 
 
@@ -198,14 +194,14 @@ def main() -> None:
     parser.add_argument("what", choices=["shape", "fixed-width", "stratified"])
     parser.add_argument("--margins", type=float, nargs="+", default=MARGINS)
     parser.add_argument("--strict", choices=["no", "yes", "both"], default="both")
-    parser.add_argument("--seeds", type=int, default=2000)
-    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--seeds", type=int, default=500, help="for each structure and accuracy")
     options = parser.parse_args()
     kinds = {"no": [False], "yes": [True], "both": [False, True]}[options.strict]
     if options.what == "fixed-width":
         calibrate_fixed_width()
     elif options.what == "stratified":
-        calibrate_stratified(options.margins, kinds, options.seeds, options.processes)
+        for margin in options.margins:
+            calibrate_stratified(margin, kinds, options.seeds)
     else:
         for strict in kinds:
             factors, (_, covered, _) = search(1.5, *TARGETS[strict], rounds=1500)

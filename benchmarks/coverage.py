@@ -25,13 +25,23 @@ from sweep import (
     latents,
     read_real,
     recursion,
+    simulate_assisted,
     simulate_stratified,
     structures,
     threshold,
 )
 
 from rdf_kgeval.estimation import DESIGNS, NOT_ASKED, Population, intervals
-from rdf_kgeval.estimation.calibration import FIXED_WIDTH, LEVELS, MARGINS, SHAPE, SHRINK, Z
+from rdf_kgeval.estimation.calibration import (
+    ASSISTED_SHRINK,
+    ASSISTED_Z,
+    FIXED_WIDTH,
+    LEVELS,
+    MARGINS,
+    SHAPE,
+    SHRINK,
+    Z,
+)
 from rdf_kgeval.estimation.srs import MINIMUM
 
 HERE = Path(__file__).parent
@@ -50,6 +60,8 @@ METHODS = (
 STRICT_METHODS = (STRICT, "srs/fixed-width")
 COARSE = np.round(np.arange(0.55, 0.991, 0.055), 3)
 """Accuracies for what is not the default margin and level, and for what is not compiled."""
+FORECASTS = {"none": 0.0, "helpful": 0.8, "hostile": -0.8}
+"""Of what share of the beliefs inference knew the label beforehand; of the others it knew nothing."""
 BUDGETS = {"nell-sports": 140, "yago2-sample": 204}
 IDENTIFY, VERIFY = 45 / 3600, 25 / 3600
 """Hours to identify a new subject and to verify a belief."""
@@ -72,13 +84,12 @@ def run(design, gold, budget=10**9):
     return answers
 
 
-def people(structure, truth=None):
+def people(structure):
     n = len(structure.predicate)
     return Population(
         predicate=structure.predicate.astype(np.int64),
         subject=structure.subject.astype(np.int64),
         known=np.full(n, -1, np.int8),
-        truth=truth,
     )
 
 
@@ -206,7 +217,7 @@ def compiled_curves(job):
 
 def interface_curves(job):
     """Any design on one structure, through its interface; with the coverage of its predicates' intervals."""
-    method, structure, effect, seeds, forecast = job
+    method, structure, effect, seeds = job
     covered, labels, predicates = (np.full((len(COARSE), seeds), np.nan) for _ in range(3))
     for seed in range(seeds):
         rng = np.random.default_rng([seed, 17])
@@ -214,12 +225,7 @@ def interface_curves(job):
         ordered = np.sort(score)
         for i, accuracy in enumerate(COARSE):
             gold = (score > threshold(ordered, accuracy)).astype(np.int8)
-            truth = {
-                "none": None,
-                "helpful": np.where(rng.random(len(gold)) < 0.8, gold, 0.5),
-                "hostile": 1.0 - gold,
-            }[forecast]
-            population = people(structure, truth)
+            population = people(structure)
             design = make(method, population, seed=seed)
             answers = run(design, gold)
             low, high = design.estimate(answers).interval
@@ -241,7 +247,7 @@ def interface_curves(job):
         "margin": 0.05,
         "level": 0.95,
         "seeds": seeds,
-        "forecast": forecast,
+        "forecast": "none",
         "accuracy": COARSE.tolist(),
         "labels": labels.mean(axis=1).tolist(),
         "sd": labels.std(axis=1).tolist(),
@@ -250,7 +256,28 @@ def interface_curves(job):
     }
 
 
-def measure(processes, seeds, quick):
+def assisted_curves(job):
+    """`assisted/difference` on one structure with one kind of forecast, compiled."""
+    structure, forecast, seeds = job
+    stop = Stop(0.05, ASSISTED_Z[0.05][0.95], ASSISTED_SHRINK, SHAPE[False])
+    effects, helped = EFFECTS["mild"], FORECASTS[forecast]
+    labels, sd, covered = simulate_assisted(structure, effects, COARSE, seeds, [stop], helped=helped)
+    return {
+        "method": "assisted/difference",
+        "structure": structure.name,
+        "effects": "mild",
+        "margin": 0.05,
+        "level": 0.95,
+        "seeds": seeds,
+        "forecast": forecast,
+        "accuracy": COARSE.tolist(),
+        "labels": labels[:, 0].tolist(),
+        "sd": sd[:, 0].tolist(),
+        "coverage": covered[:, 0].tolist(),
+    }
+
+
+def measure(processes, seeds, real_seeds, quick):
     """All results; the sizes of the parts follow from the number of seeds a point."""
     few = max(20, seeds // 50)
     shapes = structures()
@@ -258,7 +285,7 @@ def measure(processes, seeds, quick):
     results = {"seeds": seeds, "curves": [], "real": [], "errors": {}}
     with ProcessPoolExecutor(processes) as pool:
         sets = [name for name in REAL if read_real(name) is not None]
-        jobs = [(name, m, seeds // 10, None, None) for name in sets for m in (*METHODS, *STRICT_METHODS)]
+        jobs = [(name, m, real_seeds, None, None) for name in sets for m in (*METHODS, *STRICT_METHODS)]
         jobs += [
             (name, DEFAULT, max(100, seeds // 100), BUDGETS[name], o)
             for name in sets
@@ -272,13 +299,10 @@ def measure(processes, seeds, quick):
         srs = ("srs/wilson", "srs/ahpd", "srs/fixed-width", "anytime/betting")
         results["curves"] += pool.map(exact, [(m, *g) for m in srs for g in grid])
         part = [s for s in shapes if s.name in ("nell-sports", "yago2-sample", "many", "skewed")]
-        jobs = [(m, s, "strong", few, "none") for m in ("twcs/wilson", "twcs/ahpd", DEFAULT) for s in part]
-        jobs += [
-            ("assisted/difference", s, "mild", few, f)
-            for s in part[:2]
-            for f in ("none", "helpful", "hostile")
-        ]
+        jobs = [(m, s, "strong", few) for m in ("twcs/wilson", "twcs/ahpd", DEFAULT) for s in part]
         results["curves"] += pool.map(interface_curves, jobs)
+        jobs = [(s, f, seeds // 2) for s in shapes for f in FORECASTS]
+        results["curves"] += pool.map(assisted_curves, jobs)
         jobs = [(s, e, (0.05, 0.1), ACCURACIES, seeds, i) for i, s in enumerate(shapes) for e in EFFECTS]
         if not quick:
             jobs += [
@@ -531,6 +555,7 @@ def main() -> None:
     )
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--seeds", type=int, default=10_000, help="seeds a point; other parts scale with it")
+    parser.add_argument("--real-seeds", type=int, default=1000, help="seeds on the real sets")
     parser.add_argument("--quick", action="store_true", help="leave out the margin 0.03")
     parser.add_argument(
         "--report", action="store_true", help="only write text and figures from the kept results"
@@ -538,7 +563,9 @@ def main() -> None:
     options = parser.parse_args()
     FIGURES.mkdir(exist_ok=True)
     if not options.report:
-        STORE.write_text(json.dumps(measure(options.processes, options.seeds, options.quick)))
+        STORE.write_text(
+            json.dumps(measure(options.processes, options.seeds, options.real_seeds, options.quick))
+        )
     results = json.loads(STORE.read_text())
     draw(results)
     (HERE / "COVERAGE.md").write_text(report(results))

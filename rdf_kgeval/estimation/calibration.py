@@ -35,18 +35,14 @@ Z = {
 }
 """What the shape's factors multiply, for `stratified/bayes`, by `strict`."""
 
-ASSISTED_SHRINK = 0.25
-ASSISTED_Z = {
-    0.03: {0.9: 1.78, 0.95: 2.08, 0.99: 2.7},
-    0.05: {0.9: 1.78, 0.95: 2.08, 0.99: 2.7},
-    0.1: {0.9: 1.78, 0.95: 2.08, 0.99: 2.7},
-}
+ASSISTED_SHRINK = 0.5
+ASSISTED_Z = {margin: {level: 1.1 * quantile(level) for level in LEVELS} for margin in MARGINS}
 """The same for `assisted/difference`."""
 
 FIXED_WIDTH = {
-    0.03: {0.9: (1.5, 1.8), 0.95: (1.5, 2.1), 0.99: (1.5, 2.8)},
-    0.05: {0.9: (1.5, 1.8), 0.95: (1.5, 2.1), 0.99: (1.5, 2.8)},
-    0.1: {0.9: (1.5, 1.8), 0.95: (1.5, 2.1), 0.99: (1.5, 2.8)},
+    0.03: {0.9: (1.5, 1.687), 0.95: (1.5, 2.01), 0.99: (2.0, 2.652)},
+    0.05: {0.9: (1.25, 1.721), 0.95: (1.5, 2.018), 0.99: (2.0, 2.645)},
+    0.1: {0.9: (1.25, 1.73), 0.95: (1.25, 2.073), 0.99: (2.0, 2.662)},
 }
 """Pseudo-counts and z of `srs/fixed-width`."""
 
