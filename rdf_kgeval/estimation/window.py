@@ -99,7 +99,7 @@ def precise(mean: float, variance: float, shrink: float, table: Floats) -> bool:
 def half_width(a: float, b: float, mass: float) -> float:
     """Half the width of the narrowest interval that holds the mass of Beta(a, b)."""
     low, high = 0.0, 0.5
-    for _ in range(40):
+    for _ in range(24):
         half = (low + high) / 2
         held = best_mass(np.array([a]), np.array([b]), 2 * half)[0]
         low, high = (low, half) if held >= mass else (half, high)
