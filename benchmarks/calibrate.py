@@ -119,12 +119,46 @@ def coverage_fixed_width(p, margin, shrink, z, most):
                 continue
             for i in range(p.size):
                 labels[i] += n * chance[i, k]
-                if centre - margin - 1e-9 <= p[i] <= centre + margin + 1e-9:
+                if centre - margin <= p[i] <= centre + margin:
                     covered[i] += chance[i, k]
         first, last = low, high
         if first > last:
             break
     return covered, labels
+
+
+@compiled
+def fixed_width_centres(margin, shrink, z, most):
+    """The centres of all intervals that `srs/fixed-width` can report."""
+    centres = [0.5]
+    first, last = 0, 0
+    for n in range(1, most + 1):
+        last += 1
+        low, high = last + 1, first - 1
+        for k in range(first, last + 1):
+            centre = (k + shrink) / (n + 2 * shrink)
+            if n < most and z * z * centre * (1 - centre) / n > margin * margin:
+                low, high = min(low, k), max(high, k)
+            else:
+                centres.append(centre)
+        first, last = low, high
+        if first > last:
+            break
+    return np.array(centres)
+
+
+def refine(margin, level, shrink, z, most):
+    """The least z, from one found on a grid of accuracies on, for which also the infimum of coverage is enough.
+
+    Coverage falls only where an accuracy leaves an interval, so it is lowest just outside of one's end.
+    """
+    while True:
+        centres = fixed_width_centres(margin, shrink, z, most)
+        ends = np.concatenate([centres - margin - 1e-7, centres + margin + 1e-7])
+        ends = np.unique(np.round(ends[(ends >= 0.5) & (ends < 1)], 7))
+        if coverage_fixed_width(ends, margin, shrink, z, most)[0].min() >= level:
+            return z
+        z += 0.004
 
 
 def calibrate_fixed_width():
@@ -145,6 +179,7 @@ def calibrate_fixed_width():
                 if covered.min() >= level:
                     found.append((np.log(labels[points >= 0.85]).mean(), shrink, z))
             _, shrink, z = min(found)
+            z = refine(margin, level, shrink, z, most)
             print(f"{margin}: {level}: ({shrink}, {z:.3f}),", flush=True)
 
 
