@@ -358,11 +358,9 @@ def draw(results):
         "assisted/difference": "#8a6d3b",
     }
     wilson = select(results, method="srs/wilson", margin=0.05, level=0.95)[0]
-    figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.8))
-    left.axhspan(0.93, 0.95, color="#dddddd", lw=0)
+    figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.8), layout="constrained")
+    left.axhspan(0.93, 0.95, color="#dddddd", lw=0, label="at most 2 points below")
     left.axhline(0.95, color="black", lw=0.8)
-    left.annotate("0.95", (0.55, 0.951), fontsize=8)
-    left.annotate("promise: no accuracy below 0.93", (0.55, 0.9255), fontsize=8)
     for method, colour in colours.items():
         curves = [
             c
@@ -406,11 +404,12 @@ def draw(results):
         ylabel="labels, over those of srs/wilson",
         title="What it costs",
     )
-    figure.tight_layout()
     figure.savefig(FIGURES / "coverage-methods.svg", metadata={"Date": None})
     plt.close(figure)
 
-    figure, axes = plt.subplots(len(MARGINS), len(LEVELS), figsize=(11, 8.5), sharex=True)
+    figure, axes = plt.subplots(
+        len(MARGINS), len(LEVELS), figsize=(11, 8.5), sharex=True, layout="constrained"
+    )
     for row, margin in zip(axes, MARGINS, strict=True):
         for axis, level in zip(row, LEVELS, strict=True):
             axis.axhspan(level - 0.02, level, color="#dddddd", lw=0)
@@ -434,7 +433,6 @@ def draw(results):
     axes[0, 0].legend(fontsize=8, frameon=False, loc="lower left")
     figure.supxlabel("accuracy of the graph")
     figure.supylabel("coverage")
-    figure.tight_layout()
     figure.savefig(FIGURES / "coverage-grid.svg", metadata={"Date": None})
     plt.close(figure)
 
