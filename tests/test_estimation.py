@@ -224,6 +224,8 @@ def test_options_out_of_range_are_refused_in_a_sentence() -> None:
         population([])
     with pytest.raises(InputError, match="srs/wilson does not steer"):
         DESIGNS["srs/wilson"](people, objective="predicate")
+    with pytest.raises(InputError, match="strict for the objective overall only"):
+        make(people, strict=True, objective="predicate")
     for name, factory in DESIGNS.items():
         if name in STRICT:
             factory(people, strict=True)

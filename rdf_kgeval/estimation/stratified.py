@@ -108,10 +108,12 @@ class Stratified(Path):
     """
 
     def __init__(self, population: Population, options: Options, margin: float) -> None:
-        self._z = stopping_z(margin, options.level, Z[options.strict])
-        self._shape = SHAPE[options.strict]
-        self._table = least_precision(margin, self._z, self._shape)
         self._by_predicate = options.objective == "predicate"
+        # Away from the calibrated allocation coverage is lower; the strict constants make up for it.
+        careful = options.strict or self._by_predicate
+        self._z = stopping_z(margin, options.level, Z[careful])
+        self._shape = SHAPE[careful]
+        self._table = least_precision(margin, self._z, self._shape)
         rest = np.flatnonzero(population.known < 0)
         self._stratum = np.zeros(len(population), np.int64)
         self._stratum[rest] = strata_of(population.predicate[rest], self._by_predicate)
