@@ -6,15 +6,17 @@ with the lowest scores are wrong, as many as make the accuracy exactly the one w
 """
 
 import csv
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
-import numba
 import numpy as np
+from numba_first import numba
 
+from rdf_kgeval.estimation.assisted import moments, plan, record
 from rdf_kgeval.estimation.hierarchy import GRID, begin, doubts, observe
 from rdf_kgeval.estimation.stratified import block_length, first_block, next_block, strata_of
-from rdf_kgeval.estimation.window import best_start, least_precision, precise
+from rdf_kgeval.estimation.window import Shape, best_start, least_precision, precise
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 REAL = ("nell-sports", "yago2-sample")
@@ -103,10 +105,11 @@ def threshold(ordered, accuracy):
 
 
 @compiled
-def run_stratified(label, size, a, b, prior, tables, margins, shrinks, by_predicate, stop, low, high):
+def run_stratified(label, size, a, b, prior, tables, margins, shrinks, after, by_predicate, stop, low, high):
     """One run, read in the order of `label` within each stratum, through the stops by all tables.
 
-    stop, low and high receive, for each table, the number of labels and the interval at its stop.
+    stop, low and high receive, for each table, the number of labels and the interval at its stop; a table cannot
+    stop before the one `after` which it comes, which is laxer.
     """
     strata, total = size.size, size.sum()
     weighed = size.astype(np.float64)
@@ -133,9 +136,9 @@ def run_stratified(label, size, a, b, prior, tables, margins, shrinks, by_predic
             middle, spread = middle / total, spread / total**2
             least, most = k.sum() / total, 1 - (drawn - k.sum()) / total
             for j in range(stop.size):
-                if stop[j] == 0 and (
-                    most - least <= 2 * margins[j] or precise(middle, spread, shrinks[j], tables[j])
-                ):
+                if stop[j] or (after[j] >= 0 and stop[after[j]] == 0):
+                    continue
+                if most - least <= 2 * margins[j] or precise(middle, spread, shrinks[j], tables[j]):
                     stop[j] = drawn
                     left -= 1
                     nu = max(middle * (1 - middle) / max(spread, 1e-12) - 1, 1e-3)
@@ -160,6 +163,7 @@ def sweep_stratified(
     tables,
     margins,
     shrinks,
+    after,
     by_predicate,
 ):
     """Labels and coverage summed over seeds: arrays (accuracy, table)."""
@@ -181,7 +185,97 @@ def sweep_stratified(
             for u in range(label.size):
                 label[u] = score[u] > bar
             truth = label.sum() / label.size
-            run_stratified(label, size, a, b, prior, tables, margins, shrinks, by_predicate, stop, low, high)
+            run_stratified(
+                label, size, a, b, prior, tables, margins, shrinks, after, by_predicate, stop, low, high
+            )
+            for j in range(margins.size):
+                labels[i, j] += stop[j]
+                labels_squared[i, j] += stop[j] ** 2
+                covered[i, j] += low[j] - 1e-9 <= truth <= high[j] + 1e-9
+    return labels, labels_squared, covered
+
+
+@compiled
+def run_assisted(rng, label, size, a, b, prior, tables, margins, shrinks, after, stop, low, high):
+    """One run of `assisted/difference`, read in the order of `label` within each cell, through all stops."""
+    cells, total = size.size, size.sum()
+    weighed = size.astype(np.float64)
+    start = np.cumsum(size) - size
+    weight, mean, var = np.empty(a.size), np.empty(a.size), np.empty(a.size)
+    begin(a, b, prior, weighed, weight, mean, var)
+    n, k = np.zeros(cells, np.int64), np.zeros(cells, np.int64)
+    forecast, chance, sums = np.zeros(cells), np.zeros(cells), np.zeros(7)
+    stop[:] = 0
+    left = stop.size
+    drawn = 0
+    while left and drawn < total:
+        variance = plan(a, b, weight, n, k, size - n, forecast, chance)
+        precision = total * total / variance
+        for _ in range(block_length(drawn, total - drawn)):
+            odds = np.where(n < size, chance, 0.0)
+            c = np.searchsorted(np.cumsum(odds), rng.random() * odds.sum(), side="right")
+            answer = label[start[c] + n[c]]
+            leverage = (size[c] - n[c]) * odds.sum() / (total * odds[c])
+            base = (k.sum() + ((size - n) * forecast).sum()) / total
+            record(sums, base, answer - forecast[c], leverage, precision)
+            observe(c, answer, a, b, weighed, n, k, weight, mean, var)
+            drawn += 1
+            middle, spread = moments(sums)
+            least, most = k.sum() / total, 1 - (drawn - k.sum()) / total
+            for j in range(stop.size):
+                if stop[j] or (after[j] >= 0 and stop[after[j]] == 0):
+                    continue
+                if most - least <= 2 * margins[j] or precise(middle, spread, shrinks[j], tables[j]):
+                    stop[j] = drawn
+                    left -= 1
+                    nu = max(middle * (1 - middle) / max(spread, 1e-12) - 1, 1e-3)
+                    x = best_start(middle * nu + shrinks[j], (1 - middle) * nu + shrinks[j], 2 * margins[j])
+                    low[j], high[j] = max(x, least), min(x + 2 * margins[j], most)
+            if left == 0:
+                break
+
+
+@compiled
+def sweep_assisted(
+    rng,
+    predicate,
+    subject,
+    stratum,
+    effects,
+    helped,
+    accuracies,
+    seeds,
+    a,
+    b,
+    prior,
+    tables,
+    margins,
+    shrinks,
+    after,
+):
+    """Labels and coverage summed over seeds: arrays (accuracy, table).
+
+    Before sampling, inference is right about a share `helped` of the beliefs, wrong about as many if it is negative,
+    and silent about the others.
+    """
+    labels = np.zeros((accuracies.size, margins.size))
+    labels_squared, covered = np.zeros_like(labels), np.zeros_like(labels)
+    stop, low, high = np.zeros(margins.size, np.int64), np.zeros(margins.size), np.zeros(margins.size)
+    for _ in range(seeds):
+        score = latents(rng, predicate, subject, effects[0], effects[1])
+        ordered = np.sort(score)
+        for i in range(accuracies.size):
+            right = (score > threshold(ordered, accuracies[i])).astype(np.int64)
+            silent = rng.random(score.size) >= abs(helped)
+            believed = np.where(silent, 1, 2 * (right if helped > 0 else 1 - right))
+            cell = stratum * 3 + believed
+            order = np.argsort(cell + rng.random(score.size))
+            size = np.bincount(cell)
+            size = size[size > 0]
+            truth = right.sum() / right.size
+            run_assisted(
+                rng, right[order], size, a, b, prior, tables, margins, shrinks, after, stop, low, high
+            )
             for j in range(margins.size):
                 labels[i, j] += stop[j]
                 labels_squared[i, j] += stop[j] ** 2
@@ -194,35 +288,65 @@ class Stop:
     """A stopping rule of `stratified/bayes`."""
 
     margin: float
-    mass: float
+    z: float
     shrink: float
+    shape: Shape
+
+
+def tabulate(stops):
+    """Stopping rules as arrays; each comes after the one before it if that is the same but laxer."""
+    tables = np.array([least_precision(s.margin, s.z, s.shape) for s in stops])
+    after = np.full(len(stops), -1)
+    for j, (one, other) in enumerate(pairwise(stops), start=1):
+        if replace(one, z=other.z) == other and one.z <= other.z:
+            after[j] = j - 1
+    return tables, np.array([s.margin for s in stops]), np.array([s.shrink for s in stops]), after
+
+
+def averages(seeds, labels, squared, covered):
+    """Mean labels, their standard deviation and coverage: arrays (accuracy, stop)."""
+    mean = labels / seeds
+    return mean, np.sqrt(np.maximum(squared / seeds - mean**2, 0.0)), covered / seeds
 
 
 def simulate_stratified(structure, effects, accuracies, seeds, stops, seed=0, by_predicate=False):
-    """Mean labels, their standard deviation and coverage: arrays (accuracy, stop)."""
+    """`stratified/bayes` with labels drawn anew for each seed."""
     stratum = strata_of(structure.predicate, by_predicate)
     order = np.argsort(stratum, kind="stable")
-    size = np.bincount(stratum)
-    tables = np.array([least_precision(s.margin, s.mass) for s in stops])
-    margins, shrinks = np.array([s.margin for s in stops]), np.array([s.shrink for s in stops])
-    labels, squared, covered = sweep_stratified(
+    found = sweep_stratified(
         np.random.default_rng(seed),
         structure.predicate[order],
         structure.subject[order],
-        size,
+        np.bincount(stratum),
         np.array(effects),
         np.asarray(accuracies),
         seeds,
         GRID.a,
         GRID.b,
         GRID.weight,
-        tables,
-        margins,
-        shrinks,
+        *tabulate(stops),
         by_predicate,
     )
-    mean = labels / seeds
-    return mean, np.sqrt(np.maximum(squared / seeds - mean**2, 0.0)), covered / seeds
+    return averages(seeds, *found)
+
+
+def simulate_assisted(structure, effects, accuracies, seeds, stops, seed=0, helped=0.0):
+    """`assisted/difference` with labels drawn anew for each seed."""
+    found = sweep_assisted(
+        np.random.default_rng(seed),
+        structure.predicate,
+        structure.subject,
+        structure.stratum,
+        np.array(effects),
+        helped,
+        np.asarray(accuracies),
+        seeds,
+        GRID.a,
+        GRID.b,
+        GRID.weight,
+        *tabulate(stops),
+    )
+    return averages(seeds, *found)
 
 
 def recursion(interval, margin, accuracies, *, minimum=1, widened=False, most=100_000):

@@ -14,7 +14,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from rdf_kgeval.estimation import intervals
 from rdf_kgeval.estimation.hierarchy import GRID, begin, doubts, moments, observe, posterior
-from rdf_kgeval.estimation.window import best_mass, best_start, half_width, least_precision, precise
+from rdf_kgeval.estimation.window import Shape, best_mass, best_start, half_width, least_precision, precise
 
 counts = st.integers(1, 300).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n)))
 levels = st.sampled_from([0.8, 0.9, 0.95, 0.99])
@@ -123,7 +123,7 @@ def test_the_best_window_is_found() -> None:
 
 
 def test_the_table_of_precisions_decides_as_the_mass_does() -> None:
-    table = least_precision(0.05, 0.96)
+    table = least_precision(0.05, float(stats.norm.ppf(0.98)), Shape((0.0,), (1.0,)))
     for mean in (0.5, 0.77, 0.912, 0.985):
         for nu in (20.0, 60.0, 120.0, 250.0, 420.0):
             a, b = mean * nu + 0.5, (1 - mean) * nu + 0.5

@@ -159,10 +159,12 @@ class Scale:
         corrected = min(max((share - self.error) / (1 - 2 * self.error), 0.0), 1.0)
         return float((self.known_true + self.rest * corrected) / (self.known + self.rest))
 
-    def estimate(self, share: float, interval: tuple[float, float] | None) -> Estimate:
-        """The whole graph's estimate, from one of the sampled part."""
-        ends = interval and (self.whole(interval[0]), self.whole(interval[1]))
-        return Estimate(self.whole(share), ends)
+    def estimate(
+        self, share: float, interval: tuple[float, float], possible: tuple[float, float] = (0.0, 1.0)
+    ) -> Estimate:
+        """The whole graph's estimate from one of the sampled part, kept to what the labels leave possible."""
+        share, low, high = (self.whole(min(max(x, possible[0]), possible[1])) for x in (share, *interval))
+        return Estimate(share, (low, high))
 
 
 class Path:

@@ -43,6 +43,10 @@ class Factory:
             )
         if objective != "overall" and self.name != DEFAULT:
             raise InputError(f"{self.name} does not steer its draws by objective; use {DEFAULT} for that")
+        if strict and objective == "predicate":
+            raise InputError(
+                f"{self.name} is strict for the objective overall only; leave one of the two out"
+            )
         options = Options(
             margin=margin, level=level, seed=seed, strict=strict, objective=objective, error=error
         )

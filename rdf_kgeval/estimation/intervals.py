@@ -6,11 +6,12 @@ soon as they are narrow is measured in benchmarks/COVERAGE.md.
 
 from collections.abc import Callable
 from functools import lru_cache
+from math import exp, inf, lgamma
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.special import betainc, betaincinv, betaln, gammaln, ndtri
+from scipy.special import betainc, betaincinv, betaln, ndtri
 
 Floats = NDArray[np.float64]
 Interval = tuple[float, float]
@@ -103,23 +104,19 @@ def betting(n: int, k: int, size: float, level: float, margin: float = 0.05) -> 
         return 0.0, 1.0
     size = int(min(size, _INFINITE))
     far = round(margin * size)
-    mixed = float(betaln(k + 0.5, n - k + 0.5) - betaln(0.5, 0.5)) + float(
-        gammaln(size + 1) - gammaln(size - n + 1)
-    )
+    mixed = float(betaln(k + 0.5, n - k + 0.5) - betaln(0.5, 0.5)) + lgamma(size + 1) - lgamma(size - n + 1)
 
     def likelihood(count: int) -> float:
         if count < k or size - count < n - k:
-            return -np.inf
-        true, false = count, size - count
-        return float(
-            gammaln(true + 1) - gammaln(true - k + 1) + gammaln(false + 1) - gammaln(false - (n - k) + 1)
-        )
+            return -inf
+        true, false = lgamma(count + 1), lgamma(size - count + 1)
+        return true - lgamma(count - k + 1) + false - lgamma(size - count - (n - k) + 1)
 
     def poor(count: int, other: int) -> bool:
         """Whether the money on numbers nearer to the answers is not rich; it grows with the distance."""
         against = likelihood(count)
-        wealth = 0.1 * np.exp(min(mixed - against, 50.0))
-        return bool(wealth + 0.45 * np.exp(min(likelihood(other) - against, 50.0)) < 1 / (1 - level))
+        wealth = 0.1 * exp(min(mixed - against, 50.0))
+        return wealth + 0.45 * exp(min(likelihood(other) - against, 50.0)) < 1 / (1 - level)
 
     least, most = k, size - (n - k)
     likeliest = min(max(round(k / n * size), least), most)

@@ -73,7 +73,7 @@ class Srs(Path):
         if self.margin is None or self._n < min(self._rule.minimum, len(self._order)):
             return False
         low, high = self._ends(self._rule.interval)
-        least, most = self._cut((0.0, 1.0))
+        least, most = self._open()
         return min(high - low, most - least) <= 2 * self.margin + 1e-12
 
     def _ends(self, interval: Callable[[int, int], Interval]) -> Interval:
@@ -81,13 +81,12 @@ class Srs(Path):
             return interval(self._n, self._k)
         return interval(self._n, self._k)[0], interval(self._n, self._k + self._pending)[1]
 
-    def _cut(self, ends: Interval) -> Interval:
-        """No wider than what the labels leave open; that makes a full count exact."""
+    def _open(self) -> Interval:
+        """What the labels leave open; nothing after a full count by sure verdicts."""
         if self.options.error:
-            return ends
+            return 0.0, 1.0
         size = len(self._order)
-        wrong = self._n - self._k - self._pending
-        return max(ends[0], self._k / size), min(ends[1], 1 - wrong / size)
+        return self._k / size, 1 - (self._n - self._k - self._pending) / size
 
     def _share(self) -> float:
         return (self._k + self._pending / 2) / self._n if self._n else 0.5
@@ -101,16 +100,16 @@ class Srs(Path):
         if self._stopped and self._rule.widened and self.margin is not None:
             centre = (low + high) / 2
             low, high = centre - self.margin, centre + self.margin
-        return self.scale.estimate(self._share(), self._cut((max(low, 0.0), min(high, 1.0))))
+        return self.scale.estimate(self._share(), (low, high), self._open())
 
     def running(self, answers: Int8s) -> Estimate:
         """The share of true answers and the betting interval, which holds at every moment."""
         self._follow(answers)
+        if not len(self._order):
+            return self.estimate(answers)
         size = np.inf if self.options.error else len(self._order)
         bet = partial(intervals.betting, size=size, level=self.options.level)
-        return self.scale.estimate(
-            self._share(), self._cut(self._ends(bet)) if len(self._order) else (0.5, 0.5)
-        )
+        return self.scale.estimate(self._share(), self._ends(bet), self._open())
 
     def estimate_groups(self, answers: Int8s, group: Ints) -> list[Estimate]:
         """Estimates by group, from the hierarchical model over the groups."""

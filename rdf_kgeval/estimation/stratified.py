@@ -3,7 +3,7 @@
 import numpy as np
 
 from rdf_kgeval.estimation import srs
-from rdf_kgeval.estimation.calibration import FALLBACK, SHRINK, Z, calibrated_margin, stopping_mass
+from rdf_kgeval.estimation.calibration import FALLBACK, SHAPE, SHRINK, Z, calibrated_margin, stopping_z
 from rdf_kgeval.estimation.design import (
     AMBIGUOUS,
     TRUE,
@@ -52,8 +52,8 @@ def first_block(size: Ints, length: int) -> Ints:
 
 @kernel
 def gain_overall(size: int, taken: int, left: int, doubt: float) -> float:
-    """How much one more answer lowers the variance of the graph's accuracy, up to a factor."""
-    return left * left * (TRUST * doubt + FLOOR) / ((taken + 1.0) * (taken + 2.0))
+    """How much one more answer lowers the variance of the graph's accuracy, up to a factor (Neyman)."""
+    return size * size * (TRUST * doubt + FLOOR) / (taken + 0.5) ** 2
 
 
 @kernel
@@ -108,9 +108,12 @@ class Stratified(Path):
     """
 
     def __init__(self, population: Population, options: Options, margin: float) -> None:
-        self._mass = stopping_mass(margin, options.level, Z[options.strict])
-        self._table = least_precision(margin, self._mass)
         self._by_predicate = options.objective == "predicate"
+        # Away from the calibrated allocation coverage is lower; the strict constants make up for it.
+        careful = options.strict or self._by_predicate
+        self._z = stopping_z(margin, options.level, Z[careful])
+        self._shape = SHAPE[careful]
+        self._table = least_precision(margin, self._z, self._shape)
         rest = np.flatnonzero(population.known < 0)
         self._stratum = np.zeros(len(population), np.int64)
         self._stratum[rest] = strata_of(population.predicate[rest], self._by_predicate)
@@ -120,6 +123,7 @@ class Stratified(Path):
         self._start = np.cumsum(self._size) - self._size
         self._weighed = self._size.astype(np.float64) * (ENDLESS if options.error else 1.0)
         self._weight, self._mean, self._var = (np.empty(len(GRID.a)) for _ in range(3))
+        self._given_margin = margin
         super().__init__(population, options, margin)
 
     def _restart(self) -> None:
@@ -183,13 +187,18 @@ class Stratified(Path):
         nu = max(mean * (1 - mean) / max(variance, 1e-12) - 1, 1e-3)
         return mean * nu + SHRINK, (1 - mean) * nu + SHRINK
 
+    def _mass(self, mean: float) -> float:
+        """What an interval must hold that no stop has chosen: as much as one that did, and the level."""
+        held = self._shape.mass(np.array(mean), self._given_margin, self._z)
+        return max(self.options.level, float(held))
+
     def _ends(self, margin: float | None) -> Interval:
         """The interval with this margin, or the narrowest that holds the mass."""
         cases = [None, None] if not self._pending.any() else [np.zeros_like(self._pending), self._pending]
         found = []
         for extra in cases:
             a, b = self._beta(extra)
-            width = 2 * (half_width(a, b, self._mass) if margin is None else margin)
+            width = 2 * (half_width(a, b, self._mass(a / (a + b))) if margin is None else margin)
             start = best_start(a, b, width)
             found.append((start, start + width))
         return found[0][0], found[1][1]
@@ -201,9 +210,21 @@ class Stratified(Path):
             return self.scale.estimate(0.5, (0.5, 0.5))
         pending = self._pending.any()
         low, high = self._ends(self.margin if self._stopped and not pending else None)
-        least, most = self._open()
-        mean = self._scaled(*self._moments)[0]
-        return self.scale.estimate(min(max(mean, least), most), (max(low, least), min(high, most)))
+        return self.scale.estimate(min(max(self._share(), low), high), (low, high), self._open())
+
+    def _share(self) -> float:
+        """The stratified mean, each stratum's as if one more answer in it had been average.
+
+        The posterior mean would be pulled towards one half: where nearly all is true, that costs more than it
+        saves.
+        """
+        n, k = self._n + self._pending, self._k + self._pending / 2
+        seen = n > 0
+        if not seen.any():
+            return 0.5
+        average = float((self._size * k / np.maximum(n, 1))[seen].sum() / self._size[seen].sum())
+        rest = (self._size - n) * (k + average) / (n + 1)
+        return float((k + rest).sum() / self._size.sum())
 
     def estimate_groups(self, answers: Int8s, group: Ints) -> list[Estimate]:
         """Estimates by group, from the hierarchical model over what each group has of each stratum."""

@@ -69,6 +69,7 @@ class Twcs(Path):
 
     def _restart(self) -> None:
         self._random = np.random.default_rng(self.options.seed)
+        self._seen: set[int] = set()
         self._answered: dict[int, int] = {}
         self._ends_at: list[int] = []
         self._in_cluster: list[int] = []
@@ -79,7 +80,8 @@ class Twcs(Path):
     def _extend(self) -> tuple[Ints, Floats]:
         position: list[int] = []
         chance: list[float] = []
-        if len(self._answered) == len(self._members):
+        if len(self._seen) == len(self._members):
+            # Once its answers are in, the count is full.
             return np.empty(0, np.int64), np.empty(0)
         for unit in self._random.integers(len(self._members), size=_CLUSTERS):
             size, first = int(self._size[unit]), int(self._first[unit])
@@ -88,6 +90,7 @@ class Twcs(Path):
             position += [int(self._members[first + i]) for i in chosen]
             chance += [m / len(self._members)] * m
             self._ends_at += [0] * (m - 1) + [m]
+        self._seen.update(position)
         return np.array(position, np.int64), np.array(chance)
 
     def _observe(self, at: int, answer: int) -> bool:
@@ -104,8 +107,8 @@ class Twcs(Path):
         self._in_cluster = []
         if self.margin is None or len(self._answered) < min(MINIMUM, len(self._members)):
             return False
-        low, high = self._ends()
-        return high - low <= 2 * self.margin + 1e-12
+        (low, high), (least, most) = self._ends(), self._open()
+        return min(high - low, most - least) <= 2 * self.margin + 1e-12
 
     def _ends(self) -> Interval:
         if not self._clusters:
@@ -114,8 +117,7 @@ class Twcs(Path):
         for total, squares in self._sums:
             n = effective_size(self._clusters, self._labels, total, squares)
             found.append(self._interval(n, n * total / self._clusters))
-        least, most = self._open()
-        return max(found[0][0], least), min(found[1][1], most)
+        return found[0][0], found[1][1]
 
     def _open(self) -> Interval:
         """What the labels leave open; nothing after a full count by sure verdicts."""
@@ -131,8 +133,7 @@ class Twcs(Path):
         if not len(self._members):
             return self.scale.estimate(0.5, (0.5, 0.5))
         share = float(self._sums[:, 0].mean() / self._clusters) if self._clusters else 0.5
-        low, high = self._open()
-        return self.scale.estimate(min(max(share, low), high), self._ends())
+        return self.scale.estimate(share, self._ends(), self._open())
 
     def estimate_groups(self, answers: Int8s, group: Ints) -> list[Estimate]:
         """Estimates by group, without intervals: the labels of a cluster are not independent."""
