@@ -194,6 +194,12 @@ class Beliefs:
         rdf_type = self.terms.find(f"<{RDF_TYPE}>")
         return self._count(self.o[self.p == rdf_type]) if rdf_type is not None else {}
 
+    def instances(self) -> dict[int, Ints]:
+        """The instances that the graph asserts for each class, as terms."""
+        rdf_type = self.terms.find(f"<{RDF_TYPE}>")
+        typed = self.p == (-1 if rdf_type is None else rdf_type)
+        return {int(c): self.s[typed & (self.o == c)] for c in np.unique(self.o[typed])}
+
     def _count(self, terms: Ints) -> dict[str, int]:
         numbers, counts = np.unique(terms, return_counts=True)
         order = np.argsort(-counts, kind="stable")

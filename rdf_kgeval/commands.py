@@ -165,7 +165,13 @@ def _oracle(name: str, annotator: str) -> "Oracle":
 
 def estimate(
     run: RunArgument,
-    by: Annotated[str | None, typer.Option(metavar="predicate", help="Also by predicate.")] = None,
+    by: Annotated[
+        str | None, typer.Option(metavar="predicate|class", help="Also for each predicate or class.")
+    ] = None,
+    scope: Annotated[
+        Path | None,
+        typer.Option(metavar="F.rq", help="Only of what this SELECT ?s ?p ?o or CONSTRUCT returns."),
+    ] = None,
     min_accuracy: MinAccuracy = None,
     max_margin: MaxMargin = None,
     as_json: AsJson = False,
@@ -176,38 +182,65 @@ def estimate(
       kgeval estimate run --by predicate
     """
     from rdf_kgeval.runs import open_run, read_evaluation
+    from rdf_kgeval.scope import read_scope_query
+    from rdf_kgeval.sources import rows_of_query
 
-    if by not in (None, "predicate"):
-        raise typer.BadParameter("estimates are by predicate")
+    if by not in (None, "predicate", "class"):
+        raise typer.BadParameter("estimates are by predicate or by class")
     begin = time.perf_counter()
-    evaluation = read_evaluation(open_run(run))
-    _report(evaluation, as_json, time.perf_counter() - begin, by_predicate=by is not None)
+    opened = open_run(run)
+    evaluation = read_evaluation(opened)
+    if scope is not None:
+        part = evaluation.estimate_of(rows_of_query(opened.beliefs, read_scope_query(scope)))
+        if not part["beliefs"]:
+            raise InputError(f"{printable(str(scope))} names no belief of {printable(str(run))}")
+        if as_json:
+            print_json(part)
+        else:
+            _print_groups("scope", {str(scope): part})
+        return
+    if by == "class":
+        classes = evaluation.by_class()
+        if as_json:
+            print_json({**evaluation.to_json(), "seconds": time.perf_counter() - begin, "by_class": classes})
+        else:
+            _report(evaluation, as_json, 0.0, by_predicate=False)
+            _print_groups("class", classes)
+    else:
+        _report(evaluation, as_json, time.perf_counter() - begin, by_predicate=by is not None)
     _check(evaluation, min_accuracy, max_margin)
 
 
 def _report(evaluation: "Evaluation", as_json: bool, seconds: float, *, by_predicate: bool = True) -> None:
     from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
 
     result = evaluation.to_json()
     if as_json:
         print_json({**result, "seconds": seconds})
         return
-    console = Console()
-    console.print(_sentence(result), highlight=False)
-    if not by_predicate:
-        return
+    Console().print(_sentence(result), highlight=False, soft_wrap=True)
+    if by_predicate:
+        _print_groups("predicate", result["by_predicate"])
+
+
+def _print_groups(title: str, groups: dict[str, dict[str, Any]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    counts = [
+        column for column in ("beliefs", "asked", "inferred") if column in next(iter(groups.values()), {})
+    ]
     table = Table(box=None, header_style="bold")
-    table.add_column("predicate", overflow="fold")
-    for column in ("beliefs", "asked", "inferred", "accuracy", "interval"):
+    table.add_column(title, overflow="fold")
+    for column in (*counts, "accuracy", "interval"):
         table.add_column(column, justify="right")
-    for name, entry in result["by_predicate"].items():
+    for name, entry in groups.items():
         accuracy = "unknown" if entry["accuracy"] is None else f"{entry['accuracy']:.1%}"
-        counts = (f"{entry[column]:,}" for column in ("beliefs", "asked", "inferred"))
         interval = "{:.1%} to {:.1%}".format(*entry["interval"]) if entry["interval"] else ""
-        table.add_row(Text(printable(name, 100)), *counts, accuracy, interval)
-    console.print(table)
+        cells = (f"{entry[column]:,}" for column in counts)
+        table.add_row(Text(printable(name, 100)), *cells, accuracy, interval)
+    Console().print(table)
 
 
 def _sentence(result: dict[str, Any]) -> str:

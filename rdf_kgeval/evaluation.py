@@ -311,6 +311,28 @@ class Evaluation:
             for g, found in enumerate(self._procedure.estimate_groups(group, final=self.stopped is not None))
         }
 
+    def estimate_of(self, rows: Iterable[int]) -> dict[str, Any]:
+        """Beliefs, asked, accuracy and interval of those among the rows that are to be evaluated."""
+        inside = np.isin(self.graph.beliefs.rows, list(rows))
+        group = np.where(inside, 0, -1).astype(np.int32)
+        found = Estimated(None, None)
+        if inside.any():
+            (found,) = self._procedure.estimate_groups(group, final=self.stopped is not None)
+        asked = int(inside[self.asked].sum())
+        return {"beliefs": int(inside.sum()), "asked": asked, **found._asdict()}
+
+    def by_class(self) -> dict[str, dict[str, Any]]:
+        """By IRI of each class that the graph asserts, most beliefs first: the beliefs about its instances."""
+        beliefs = self.graph.beliefs
+        found = {
+            iri(beliefs.terms[class_]): self.estimate_of(
+                np.flatnonzero(np.isin(beliefs.s, instances)).tolist()
+            )
+            for class_, instances in beliefs.instances().items()
+        }
+        chosen = [(name, entry) for name, entry in found.items() if entry["beliefs"]]
+        return dict(sorted(chosen, key=lambda pair: (-pair[1]["beliefs"], pair[0])))
+
     @cached_property
     def predicates(self) -> tuple[list[str], Ints]:
         """The predicates' IRIs, most beliefs first, and each belief's number among them."""

@@ -234,6 +234,12 @@ def _apply_query(beliefs: Beliefs, scope: Scope, query: ScopeQuery) -> Beliefs:
     return builder.build()
 
 
+def rows_of_query(beliefs: Beliefs, query: ScopeQuery) -> list[int]:
+    """The rows that a query names; what the graph does not have is left out."""
+    store = BeliefStore(beliefs)
+    return [row for triple in _query_triples(store, Scope(), query) for row in store.rows(*triple)]
+
+
 def _query_triples(store: BeliefStore, scope: Scope, query: ScopeQuery) -> Iterator[Triple]:
     graph = ox.NamedNode(iri(scope.graph)) if scope.graph else None
     try:

@@ -302,3 +302,31 @@ def test_a_full_and_a_read_only_disk_lose_nothing(run: Path, tiny_disk: Path) ->
     subprocess.run(["mount", "-o", "remount,rw", tiny_disk], check=True)
     resumed = kgeval("ask", there, *options, "--budget", "8", "--json", cwd=run.parent)
     assert json.loads(resumed.stdout)["asked"] == 8
+
+
+def test_estimates_of_parts(run: Path) -> None:
+    asked = kgeval("ask", run, "--oracle", "gold.csv", "--json", cwd=run.parent)
+    assert asked.returncode == 0, asked.stderr
+    result = json.loads(asked.stdout)
+    assert (result["policy"], result["estimator"], result["stopped"]) == (
+        "stratified",
+        "bayes",
+        "everything asked",
+    )
+    assert result["interval"] == [0.75, 0.75]  # everything is known
+    classes = json.loads(kgeval("estimate", run, "--by", "class", "--json", cwd=run.parent).stdout)[
+        "by_class"
+    ]
+    assert classes["http://example.org/City"] == {
+        "beliefs": 2,
+        "asked": 2,
+        "accuracy": 0.5,
+        "interval": [0.5, 0.5],
+    }
+    scope = run.parent / "part.rq"
+    scope.write_text("SELECT ?s ?p ?o { ?s ?p ?o FILTER(?s = <http://example.org/JoeLouisArena>) }")
+    part = json.loads(kgeval("estimate", run, "--scope", "part.rq", "--json", cwd=run.parent).stdout)
+    assert (part["beliefs"], part["accuracy"], part["interval"]) == (3, 1.0, [1.0, 1.0])
+    scope.write_text("SELECT ?s ?p ?o { ?s ?p ?o FILTER(?s = <http://example.org/Nobody>) }")
+    nothing = kgeval("estimate", run, "--scope", "part.rq", cwd=run.parent)
+    assert (nothing.returncode, nothing.stderr) == (1, f"kgeval: part.rq names no belief of {run}\n")
