@@ -382,7 +382,7 @@ def demo() -> None:
     graph = couple(read_beliefs(folder / "kg.ttl"), rules)
     oracle = GoldOracle(folder / "gold.csv")
     words = Labels(beliefs=graph.beliefs)
-    evaluation = Evaluation(graph, Settings(policy="greedy", seed_size=0))
+    evaluation = Evaluation(graph, Settings().changed(policy="greedy", seed_size=0))
     say(f"{plural(graph.n_beliefs, 'belief')}, tied together by {plural(graph.n_constraints, 'constraint')}.")
     known: set[int] = set()
     while requests := evaluation.next():

@@ -322,7 +322,7 @@ class Evaluation:
         return {"beliefs": int(inside.sum()), "asked": asked, **found._asdict()}
 
     def by_class(self) -> dict[str, dict[str, Any]]:
-        """By IRI of each class that the graph asserts, most beliefs first: the beliefs about its instances."""
+        """By IRI of each class in the graph, most beliefs first: the beliefs about its instances."""
         beliefs = self.graph.beliefs
         found = {
             iri(beliefs.terms[class_]): self.estimate_of(
