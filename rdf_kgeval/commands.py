@@ -128,6 +128,7 @@ def ask(
 
 
 def _consult(opened: "Run", oracle: str, annotator: str, method: MethodOptions) -> "Evaluation":
+    from rdf_kgeval.estimation import DESIGNS
     from rdf_kgeval.evaluation import consult
     from rdf_kgeval.runs import open_evaluation
 
@@ -141,6 +142,8 @@ def _consult(opened: "Run", oracle: str, annotator: str, method: MethodOptions) 
             say(f"note: {evaluation.note}")
         try:
             if oracle == "prompt":
+                if evaluation.settings.method in DESIGNS and not evaluation.settings.error_rate:
+                    say("note: every answer is taken as right; --error-rate 0.05 allows for errors")
                 consult(evaluation, answering, told=lambda _: say("noted"))
             else:
                 with progress_bar() as progress:

@@ -52,12 +52,12 @@ class Sampled:
 
     def take(self, position: int, outcome: int, drawn: Drawn) -> None:
         """An answer."""
-        self._outcome[position] = outcome
         if drawn is Drawn.SAMPLE:
-            self._drawing()
+            self._drawing()  # before the answer is known: it is not of the certainty stratum
             self._sampling = True
         elif not self._sampling:
             self._design = None
+        self._outcome[position] = outcome
         asked = int((self._outcome != NOT_ASKED).sum())
         self.history.append(Point(asked, self._drawing().running(self._outcome).accuracy, None))
 

@@ -20,6 +20,7 @@ from rdf_kgeval.settings import Settings, parse_budget
 from rdf_kgeval.verdicts import Answer, Drawn, Record, Retraction, Verdict
 from tests.test_control import chain, graphs
 
+DESIGNED = ("stratified", "srs", "twcs", "anytime", "assisted")
 EXAMPLE = Path(__file__).parents[1] / "examples" / "motivating"
 GREEDY = Settings(policy="greedy", estimator="inferable")
 POLICIES = ("greedy", "random", "max-degree", "cascade", "random+inference", "max-degree+inference")
@@ -55,7 +56,7 @@ def state(evaluation: Evaluation) -> list[Any]:
 
 
 @settings(max_examples=60)
-@given(graphs(), st.sampled_from(POLICIES), st.integers(0, 3), st.data())
+@given(graphs(), st.sampled_from((*POLICIES, *DESIGNED)), st.integers(0, 3), st.data())
 def test_replaying_the_log_gives_the_same_state(
     graph: CouplingGraph, policy: str, seed_size: int, data: st.DataObject
 ) -> None:
@@ -248,3 +249,40 @@ def test_the_same_seed_asks_the_same_and_another_seed_does_not() -> None:
 
     assert first(1) == first(1) != first(2)
     assert np.all(np.array(first(1)) < graph.n_beliefs)
+
+
+def test_a_sample_reports_an_interval_at_the_stop_and_none_before() -> None:
+    graph = chain(400)
+    evaluation = Evaluation(graph, Settings(seed=5))
+    while requests := evaluation.next():
+        assert evaluation.interval is None
+        assert requests[0].drawn is Drawn.SAMPLE
+        assert requests[0].probability is not None
+        evaluation.answer(requests[0], Answer.FALSE if requests[0].position % 9 == 0 else Answer.TRUE, "me")
+    assert evaluation.stopped == "margin"
+    low, high = evaluation.interval or (0.0, 0.0)
+    assert low < 8 / 9 < high
+    assert high - low <= 0.1 + 1e-9
+    (entry,) = evaluation.by_predicate().values()
+    assert entry["interval"] is not None
+
+
+def test_what_was_known_before_sampling_is_a_certainty_stratum() -> None:
+    graph = chain(30)
+    known = [
+        Verdict(
+            belief=graph.beliefs.id(int(row)),
+            answer=Answer.TRUE,
+            annotator="me",
+            time="now",
+            drawn=Drawn.CONTROL,
+        )
+        for row in graph.beliefs.rows[:20]
+    ]
+    evaluation = Evaluation(graph, Settings(policy="srs", estimator="wilson", margin=0.01), known)
+    asked = set()
+    while requests := evaluation.next():
+        asked.add(requests[0].position)
+        evaluation.answer(requests[0], Answer.FALSE, "me")
+    assert asked == set(range(20, graph.n_beliefs))
+    assert evaluation.accuracy == pytest.approx(20 / 32)
