@@ -31,7 +31,7 @@ from sweep import (
     threshold,
 )
 
-from rdf_kgeval.estimation import DESIGNS, NOT_ASKED, Population, intervals
+from rdf_kgeval.estimation import DESIGNS, Population, intervals
 from rdf_kgeval.estimation.calibration import (
     ASSISTED_SHRINK,
     ASSISTED_Z,
@@ -43,6 +43,7 @@ from rdf_kgeval.estimation.calibration import (
     Z,
 )
 from rdf_kgeval.estimation.srs import MINIMUM
+from rdf_kgeval.verdicts import NOT_ASKED
 
 HERE = Path(__file__).parent
 FIGURES = HERE / "figures"

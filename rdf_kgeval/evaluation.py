@@ -25,7 +25,6 @@ from rdf_kgeval.procedure import Estimated, Point, Procedure, Request
 from rdf_kgeval.sampled import Sampled
 from rdf_kgeval.settings import Settings
 from rdf_kgeval.terms import iri
-from rdf_kgeval.text import plural
 from rdf_kgeval.verdicts import (
     AMBIGUOUS,
     NOT_ASKED,
@@ -416,14 +415,6 @@ def evaluate(graph: CouplingGraph, oracle: Oracle, *, threads: int = 1, **option
         raise InputError("there is no belief to evaluate; choose a wider scope")
     consult(evaluation, oracle)
     return evaluation
-
-
-def summary(evaluation: Evaluation) -> str:
-    """The result in a sentence."""
-    accuracy = evaluation.accuracy
-    asked = plural(len(evaluation.asked), "belief")
-    known = "nothing is known" if accuracy is None else f"accuracy {accuracy:.1%}"
-    return f"{known} after {asked} asked of {evaluation.graph.n_beliefs:,}"
 
 
 def _now() -> str:

@@ -130,7 +130,8 @@ def comparison_page(trials: Sequence[Trial], rows: Sequence[dict[str, Any]], acc
     return (
         "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>"
         "<title>Methods compared</title><style>body{font:16px sans-serif;margin:2em auto;max-width:72em;"
-        "padding:0 1em}figure{display:inline-block;width:46%;min-width:22em;margin:1em 1em 1em 0}figcaption{font-weight:600}"
+        "padding:0 1em}figure{display:inline-block;width:46%;min-width:22em;margin:1em 1em 1em 0}"
+        "figcaption{font-weight:600}"
         "svg{max-width:100%;height:auto}table{border-collapse:collapse;display:block;overflow-x:auto}"
         "td,th{padding:.3em .7em;text-align:right}td:first-child,th:first-child{text-align:left}</style>"
         f"<h1>Methods compared</h1><p>{len(trials)} runs; gold accuracy {accuracy:.2%}.</p>{body}"

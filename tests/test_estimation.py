@@ -9,11 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.estimation import AMBIGUOUS, DESIGNS, NOT_ASKED, Design, Population
+from rdf_kgeval.estimation import DESIGNS, Design, Population
 from rdf_kgeval.estimation.calibration import SHAPE, SHRINK, Z, stopping_z
 from rdf_kgeval.estimation.hierarchy import GRID
 from rdf_kgeval.estimation.twcs import SECOND_STAGE
 from rdf_kgeval.estimation.window import least_precision
+from rdf_kgeval.verdicts import AMBIGUOUS, NOT_ASKED
 
 STRICT = ("stratified/bayes", "srs/fixed-width", "anytime/betting")
 

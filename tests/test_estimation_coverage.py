@@ -6,7 +6,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from rdf_kgeval.estimation import DESIGNS, NOT_ASKED, Population
+from rdf_kgeval.estimation import DESIGNS, Population
 from rdf_kgeval.estimation.calibration import (
     ASSISTED_SHRINK,
     ASSISTED_Z,
@@ -17,6 +17,7 @@ from rdf_kgeval.estimation.calibration import (
     SHRINK,
     Z,
 )
+from rdf_kgeval.verdicts import NOT_ASKED
 
 
 @pytest.fixture

@@ -25,9 +25,6 @@ from rdf_kgeval.estimation.calibration import (
     stopping_z,
 )
 from rdf_kgeval.estimation.design import (
-    AMBIGUOUS,
-    FALSE,
-    TRUE,
     Design,
     Estimate,
     Floats,
@@ -44,6 +41,7 @@ from rdf_kgeval.estimation.intervals import Interval
 from rdf_kgeval.estimation.stratified import FLOOR, TRUST, block_length, strata_of
 from rdf_kgeval.estimation.window import best_start, half_width, least_precision, precise
 from rdf_kgeval.inference.kernel import kernel
+from rdf_kgeval.verdicts import AMBIGUOUS, FALSE, TRUE
 
 BOUNDS = (0.2, 0.8)
 """Soft truths between which inference believes nothing."""

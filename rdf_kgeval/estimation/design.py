@@ -12,13 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdf_kgeval.errors import InputError
+from rdf_kgeval.verdicts import NOT_ASKED
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Int8s = NDArray[np.int8]
-
-NOT_ASKED, FALSE, TRUE, AMBIGUOUS = -1, 0, 1, 2
-"""The codes of an array of answers, one for each belief to be evaluated."""
 
 OBJECTIVES = ("overall", "predicate")
 

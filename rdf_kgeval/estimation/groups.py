@@ -3,8 +3,9 @@
 import numpy as np
 from scipy.special import betaincinv
 
-from rdf_kgeval.estimation.design import AMBIGUOUS, TRUE, Estimate, Floats, Int8s, Ints, Population
+from rdf_kgeval.estimation.design import Estimate, Floats, Int8s, Ints, Population
 from rdf_kgeval.estimation.hierarchy import ENDLESS, GRID, moments, posterior
+from rdf_kgeval.verdicts import AMBIGUOUS, TRUE
 
 
 def estimate_groups(

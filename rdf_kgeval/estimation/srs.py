@@ -8,20 +8,10 @@ import numpy as np
 
 from rdf_kgeval.estimation import intervals
 from rdf_kgeval.estimation.calibration import FALLBACK, calibrated_margin, fixed_width_constants
-from rdf_kgeval.estimation.design import (
-    AMBIGUOUS,
-    TRUE,
-    Estimate,
-    Floats,
-    Int8s,
-    Ints,
-    Options,
-    Path,
-    Population,
-    Scale,
-)
+from rdf_kgeval.estimation.design import Estimate, Floats, Int8s, Ints, Options, Path, Population, Scale
 from rdf_kgeval.estimation.groups import estimate_groups
 from rdf_kgeval.estimation.intervals import Interval
+from rdf_kgeval.verdicts import AMBIGUOUS, TRUE
 
 MINIMUM = 30
 """The published methods never stop before so many answers."""

@@ -5,8 +5,6 @@ import numpy as np
 from rdf_kgeval.estimation import srs
 from rdf_kgeval.estimation.calibration import FALLBACK, SHAPE, SHRINK, Z, calibrated_margin, stopping_z
 from rdf_kgeval.estimation.design import (
-    AMBIGUOUS,
-    TRUE,
     Design,
     Estimate,
     Floats,
@@ -22,6 +20,7 @@ from rdf_kgeval.estimation.hierarchy import ENDLESS, GRID, begin, doubts, moment
 from rdf_kgeval.estimation.intervals import Interval
 from rdf_kgeval.estimation.window import best_start, half_width, least_precision, precise
 from rdf_kgeval.inference.kernel import kernel
+from rdf_kgeval.verdicts import AMBIGUOUS, TRUE
 
 LARGE = 0.02
 """Predicates with at least this share of the beliefs are strata of their own; the others share one."""
