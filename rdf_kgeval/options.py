@@ -94,15 +94,19 @@ class SourceOptions:
 
     def coupling(self) -> "Coupling":
         """By what to couple it."""
-        from rdf_kgeval.miningindex import MiningOptions
         from rdf_kgeval.runs import Coupling
 
+        mining = None
+        if self.mine:
+            from rdf_kgeval.miningindex import MiningOptions
+
+            mining = MiningOptions()
         return Coupling(
             ontologies=self.ontology or [],
             rules=self.rules or [],
             follow_imports=self.follow_imports,
             max_groundings=self.max_groundings,
-            mine=MiningOptions() if self.mine else None,
+            mine=mining,
         )
 
 

@@ -15,26 +15,27 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyoxigraph as ox
 
 from rdf_kgeval.beliefs import Beliefs
 from rdf_kgeval.coupling import CouplingGraph, couple
 from rdf_kgeval.errors import InputError, KgevalError, RunError
-from rdf_kgeval.evaluation import Evaluation
 from rdf_kgeval.files import Progress
 from rdf_kgeval.grounding import MAX_GROUNDINGS
 from rdf_kgeval.labels import Labels
-from rdf_kgeval.mining import mine
-from rdf_kgeval.miningindex import MiningOptions
 from rdf_kgeval.ontology import read_ontology
 from rdf_kgeval.rule import Rule
 from rdf_kgeval.rules import read_rules
-from rdf_kgeval.settings import Settings
 from rdf_kgeval.sources import Loaded, Sources, load
 from rdf_kgeval.text import plural, printable
 from rdf_kgeval.verdicts import Record, VerdictLog, read_log
+
+if TYPE_CHECKING:
+    from rdf_kgeval.evaluation import Evaluation
+    from rdf_kgeval.miningindex import MiningOptions
+    from rdf_kgeval.settings import Settings
 
 _FORMAT = 1
 _LOCK = ".kgeval-lock"
@@ -92,8 +93,10 @@ class Run:
                 "no sources to go on with it"
             )
 
-    def settings(self, **options: Any) -> Settings:
+    def settings(self, **options: Any) -> "Settings":
         """How the run is evaluated, with what the user asks for now in place of what it says."""
+        from rdf_kgeval.settings import Settings  # commands that evaluate nothing need no compiled kernels
+
         try:
             kept = Settings(**self.config.get("evaluation", {}))
         except (TypeError, InputError) as error:
@@ -117,7 +120,7 @@ class Coupling:
     rules: Sequence[Path] = ()
     follow_imports: bool = False
     max_groundings: int = MAX_GROUNDINGS
-    mine: MiningOptions | None = None
+    mine: "MiningOptions | None" = None
     """What to mine from the beliefs themselves, beside the rules of the files."""
 
     def read(self) -> list[Rule]:
@@ -136,6 +139,8 @@ def create_run(folder: Path, sources: Sources, coupling: Coupling, lang: str, pr
     with _workshop(folder) as partial:
         loaded = load(sources, partial / "pages", progress)
         if coupling.mine is not None:
+            from rdf_kgeval.mining import mine
+
             mined = mine(loaded.beliefs, coupling.mine, known=rules, progress=progress)
             rules += mined
             note = f"{plural(len(mined), 'rule')} mined from the beliefs; kgeval show --rules lists them"
@@ -173,13 +178,13 @@ def open_run(folder: Path) -> Run:
     return Run(folder=folder, config=config, graph=graph)
 
 
-def read_evaluation(run: Run) -> Evaluation:
+def read_evaluation(run: Run) -> "Evaluation":
     """What is known in a run, to look at only."""
     return _evaluation(run, run.settings(), read_log(run.verdict_log))
 
 
 @contextmanager
-def open_evaluation(run: Run, options: Mapping[str, Any], threads: int = 1) -> Iterator[Evaluation]:
+def open_evaluation(run: Run, options: Mapping[str, Any], threads: int = 1) -> Iterator["Evaluation"]:
     """Go on with a run, alone; what is recorded is on disk before it counts.
 
     Args:
@@ -201,7 +206,9 @@ def open_evaluation(run: Run, options: Mapping[str, Any], threads: int = 1) -> I
         yield _evaluation(run, settings, log.records, append=log.append, threads=threads)
 
 
-def _evaluation(run: Run, settings: Settings, records: Iterable[Record], **how: Any) -> Evaluation:
+def _evaluation(run: Run, settings: "Settings", records: Iterable[Record], **how: Any) -> "Evaluation":
+    from rdf_kgeval.evaluation import Evaluation
+
     return Evaluation(run.graph, settings, tuple(records), names=run.labels, **how)
 
 
