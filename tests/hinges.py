@@ -73,7 +73,7 @@ def projected_gradient(model: Model, x: Array) -> Array:
 
 
 def solve_by_lbfgs(model: Model) -> Array:
-    """SciPy's L-BFGS-B on the squared hinges."""
+    """SciPy's L-BFGS-B on the squared hinges, from several starts: from one it may stall far from the minimum."""
     matrix = dense(model)
 
     def both(x: Array) -> tuple[float, Array]:
@@ -83,8 +83,12 @@ def solve_by_lbfgs(model: Model) -> Array:
 
     bounds = [(0.0, 1.0)] * model.n_variables
     options = {"ftol": 1e-15, "gtol": 1e-12, "maxiter": 10_000, "maxfun": 100_000}
-    found = optimize.minimize(both, model.prior, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    return np.asarray(found.x)
+    starts = [model.prior, *np.random.default_rng(0).random((8, model.n_variables))]
+    ends = (
+        optimize.minimize(both, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+        for start in starts
+    )
+    return np.asarray(min(ends, key=lambda end: float(end.fun)).x)
 
 
 def solve_by_clarabel(model: Model, p: int = 2) -> Array:
