@@ -15,7 +15,7 @@ import typer
 
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.options import MethodOptions, SourceOptions, takes
-from rdf_kgeval.terminal import print_json, progress_bar, say
+from rdf_kgeval.terminal import announce_compiling, print_json, progress_bar, say
 from rdf_kgeval.text import plural, printable
 
 if TYPE_CHECKING:
@@ -135,6 +135,7 @@ def _consult(opened: "Run", oracle: str, annotator: str, method: MethodOptions) 
     if not opened.beliefs.n_beliefs:
         raise InputError(f"{printable(str(opened.folder))} has no belief to evaluate; choose a wider scope")
     answering = _oracle(oracle, annotator)
+    announce_compiling()
     with open_evaluation(opened, method.chosen(), threads=os.cpu_count() or 1) as evaluation:
         if evaluation.stopped:
             say(f"nothing to ask: {evaluation.stopped}")

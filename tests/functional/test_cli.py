@@ -30,7 +30,7 @@ def kgeval(
         cwd=cwd,
         input=stdin,
         capture_output=True,
-        timeout=120,
+        timeout=900,
         check=False,
         env={**os.environ, "COLUMNS": "120", **environ},
     )
