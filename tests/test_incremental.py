@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.inference import incremental
 from rdf_kgeval.inference.incremental import Incremental
-from rdf_kgeval.inference.journal import State
+from rdf_kgeval.inference.journal import Search
+from rdf_kgeval.inference.members import Local
 from rdf_kgeval.inference.solver import Model, SolverOptions, solve
 from tests.hinges import model_of, models, projected_gradient
 
@@ -54,7 +55,8 @@ def count(x: np.ndarray) -> int:
 
 def bits(search: Incremental) -> list[bytes]:
     """All of its numerical state."""
-    return [array.tobytes() for array in search._state]
+    state = search._search
+    return [array.tobytes() for array in (state.variables, state.rows, state.entries, state.columns)]
 
 
 @given(models(), st.data())
@@ -113,35 +115,31 @@ def test_rollback_is_bit_identical_even_after_several_clamps() -> None:
     assert search.count == inferred
 
 
-def test_moved_and_touched_say_what_changed_and_what_mattered() -> None:
+def test_moved_says_what_changed_and_commit_whom_that_concerns() -> None:
     model = random_model(6)
     search = Incremental(model, solve(model))
-    before = search.x
+    x, gradient = search.x, search.gradient
     change = search.clamp(11, 0.0)
-    assert set(change.moved) == set(np.flatnonzero(search.x != before))
-    assert set(change.moved) <= set(change.touched)
-    row = np.repeat(np.arange(model.n_rows), np.diff(model.indptr))
-    neighbours = model.indices[np.isin(row, row[np.isin(model.indices, change.moved)])]
-    alive = [i for i in neighbours if i // 75 == 11 // 75]
-    assert set(alive) <= set(change.touched) | set(_never_violated_only(model, set(change.moved)))
-    assert {i // 75 for i in change.touched} == {0}
+    assert set(change.moved) == set(np.flatnonzero(search.x != x))
+    concerned = set(search.commit().tolist())
+    changed = set(np.flatnonzero((search.x != x) | (search.gradient != gradient)).tolist())
+    assert set(change.moved) <= changed
+    assert concerned == changed | _neighbours(model, changed)
+    assert {i // 75 for i in concerned} == {0}
 
 
-def _never_violated_only(model: Model, moved: set[int]) -> list[int]:
-    """Variables that share only rows with the moved ones which no point of the box violates."""
-    alive: set[int] = set()
-    every: set[int] = set()
+def _neighbours(model: Model, some: set[int]) -> set[int]:
+    """Variables that share with these a row that some point of the box violates."""
+    found: set[int] = set()
     for j in range(model.n_rows):
         span = slice(model.indptr[j], model.indptr[j + 1])
         members = set(model.indices[span].tolist())
-        if members & moved:
-            every |= members
-            if model.offset[j] + np.maximum(0, model.coef[span]).sum() > 0:
-                alive |= members
-    return sorted(every - alive)
+        if members & some and model.offset[j] + np.maximum(0, model.coef[span]).sum() > 0:
+            found |= members
+    return found
 
 
-def test_cached_gains_stay_exact_until_a_touched_variable_changes() -> None:
+def test_cached_gains_stay_exact_until_a_commit_concerns_a_member() -> None:
     model = random_model(8, n=400, rows=500)
     search = Incremental(model, solve(model))
     everyone = np.arange(model.n_variables)
@@ -149,11 +147,11 @@ def test_cached_gains_stay_exact_until_a_touched_variable_changes() -> None:
     reused = 0
     for variable in (3, 150, 399):
         search.clamp(variable, 1.0)
-        changed = set(search.commit().tolist())
+        concerned = set(search.commit().tolist())
         after = search.what_ifs(everyone)
         for c in everyone:
-            touched = set(before.touched[before.indptr[c] : before.indptr[c + 1]].tolist())
-            if not touched & changed and not search.fixed[c]:
+            members = set(before.members[before.indptr[c] : before.indptr[c + 1]].tolist())
+            if not members & concerned and not search.fixed[c]:
                 reused += 1
                 assert (after.counts[c] - search.count == before.counts[c] - base).all()
         before, base = after, search.count
@@ -183,27 +181,27 @@ def test_batch_equals_single_what_ifs_and_changes_nothing(threads: int) -> None:
     assert batch.counts[1].tolist() == [search.count] * 2
     assert batch.indptr[1] == batch.indptr[2]
     for c in (0, 2, 3, 4):
-        touched = set()
+        moved = set()
         for side in (0, 1):
             assert batch.counts[c, side] == search.what_if(int(candidates[c]), float(side))
             change = search.clamp(int(candidates[c]), float(side))
-            touched |= set(change.touched)
+            moved |= set(change.moved)
             x = search.x
             assert change.count == int((((x >= 0.7) | (x <= 1 - 0.7)) & counted).sum())
             search.rollback()
-        assert set(batch.touched[batch.indptr[c] : batch.indptr[c + 1]]) == touched
+        assert moved <= set(batch.members[batch.indptr[c] : batch.indptr[c + 1]])
     assert bits(search) == before
 
 
 def test_each_thread_starts_from_the_state_before_any_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     model = random_model(9)
     search = Incremental(model, solve(model), SolverOptions(threads=2))
-    before = search._state.x.copy()
+    before = search._search.variables["x"].copy()
     starts = []
 
-    def spoil(graph: object, state: State, *others: object) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        starts.append(state.x.copy())
-        state.x[:] = -1.0
+    def spoil(space: Search, local: Local, *others: object) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        starts.append(space.variables["x"].copy())
+        space.variables["x"] = -1.0
         return np.zeros((1, 2), np.int64), np.zeros(1, np.int64), np.empty(0, np.int32)
 
     monkeypatch.setattr(incremental, "_what_ifs", spoil)
@@ -218,7 +216,7 @@ def test_no_candidates_and_no_rules() -> None:
     assert search.what_if(1, 0.0) == 1
     assert search.what_if(1, 0.6) == 0
     change = search.clamp(0, 1.0)
-    assert (change.moved.tolist(), change.touched.tolist(), change.count) == ([0], [0], 1)
+    assert (change.moved.tolist(), change.count) == ([0], 1)
 
 
 @pytest.mark.parametrize("weight", [0.0, 1e9])

@@ -6,15 +6,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.inference.journal import Graph, Journal, State, forget, journal, refresh, undo
-from rdf_kgeval.inference.kernel import Flags, Floats, Indices, Ints, kernel
-from rdf_kgeval.inference.layout import lay_out, transpose
+from rdf_kgeval.inference.journal import N_FIXED, N_TOUCHED, N_WATCHED, Search, forget, refresh, undo
+from rdf_kgeval.inference.kernel import Flags, Floats, Indices, Ints, Records, kernel
+from rdf_kgeval.inference.layout import lay_out
 from rdf_kgeval.inference.members import Local, local
 from rdf_kgeval.inference.solver import DEFAULT_OPTIONS, Model, Solution, SolverOptions, pose, solve
+from rdf_kgeval.inference.watch import apart, arrange, neighbours
 from rdf_kgeval.inference.worklist import fix
 
 HEADROOM = 0.1
 """The start is solved to this share of the tolerance, so that no atom is woken by what was left over."""
+WATCHED = 0.1
+"""When so many rows, as a share of those watched from the start, came to be watched since, the columns are
+arranged anew from where x is."""
 
 
 @dataclass(frozen=True)
@@ -23,8 +27,6 @@ class Change:
 
     moved: Ints
     """Variables whose value is no longer the same, the fixed one included."""
-    touched: Ints
-    """Variables on which the result depends: the moved ones and everyone who shares a hinge with them."""
     count: int
     """How many counted variables are now inferred."""
 
@@ -36,10 +38,10 @@ class WhatIfs:
     counts: Ints
     """One row per candidate: inferred variables if it were 0, and if it were 1."""
     indptr: Ints
-    """The touched variables of candidate c are `touched[indptr[c]:indptr[c + 1]]`."""
-    touched: Ints
-    """Variables on which a candidate's gains over `Incremental.count` depend: they stay as they are until one
-    of these is among those that a `commit` changed."""
+    """The members of candidate c are `members[indptr[c]:indptr[c + 1]]`."""
+    members: Ints
+    """Variables that a candidate's what-ifs may move, itself included. Its gains over `Incremental.count`
+    stay as they are until a `commit` concerns one of these."""
 
 
 class Incremental:
@@ -83,42 +85,33 @@ class Incremental:
         exact = solve(model, replace(options, tolerance=HEADROOM * options.tolerance), solution.x)
         layout = lay_out(n, model.indptr, model.indices, model.coef, model.offset, model.weight)
         problem = pose(model, layout, options)
-        size = np.diff(layout.bounds)
         self._options = options
         self._tau = tau
         self._order, self._rank = layout.order, layout.rank
         self._counted = np.ones(n, np.bool_) if counted is None else counted.astype(np.bool_)[layout.order]
         if backward is not None and (backward.shape != model.weight.shape or not (backward >= 0).all()):
             raise InputError(f"The backward weights must be {model.n_rows} numbers that are not negative.")
-        self._graph = Graph(
-            problem,
-            problem.slope.copy(),
-            2.0 * (model.weight if backward is None else backward)[layout.row],
-            *transpose(n, layout.indptr, layout.indices, layout.coef),
-            np.repeat(np.arange(len(size), dtype=np.int32), size),
-            layout.bounds,
-            layout.groups,
-        )
-        self._state = _fresh_state(self._graph, exact.x[layout.order])
-        self._journal = journal(self._graph)
-        self._local = local(self._graph)
-        self._count = int(_inferred(self._state.x, tau)[self._counted].sum())
+        turned = 2.0 * (model.weight if backward is None else backward)[layout.row]
+        self._search = arrange(problem, turned, problem.slope, exact.x[layout.order], np.zeros(n, np.bool_))
+        self._local = local(problem)
+        self._watched = 0
+        self._count = int(_inferred(self._x, tau)[self._counted].sum())
         self._before = self._count
 
     @property
     def x(self) -> Floats:
         """The current point, in the model's order."""
-        return self._state.x[self._rank]
+        return self._x[self._rank]
 
     @property
     def gradient(self) -> Floats:
         """The objective's gradient at the current point, in the model's order."""
-        return self._state.gradient[self._rank]
+        return np.asarray(self._search.variables["gradient"][self._rank])
 
     @property
     def fixed(self) -> Flags:
         """Which variables are clamped, in the model's order."""
-        return self._state.fixed[self._rank]
+        return np.asarray(self._search.variables["fixed"][self._rank])
 
     @property
     def count(self) -> int:
@@ -134,28 +127,41 @@ class Incremental:
         i = self._position(variable)
         if not 0.0 <= value <= 1.0:
             raise InputError(f"Variable {variable} cannot be fixed at {value}; give a value from 0 to 1.")
-        if self._state.fixed[i]:
+        if self._search.variables["fixed"][i]:
             raise InputError(f"Variable {variable} is fixed already; roll back or start anew to change it.")
-        fix(self._graph, self._state, self._journal, self._local, self._options.max_iterations, i, value)
-        touched = self._journal.touched[: self._journal.size[0]]
-        moved = touched[self._state.x[touched] != self._journal.x[: len(touched)]]
-        self._count = self._before + int(_gained(self._state, self._journal, self._counted, self._tau))
-        return Change(self._order[moved], self._order[touched], self._count)
+        fix(self._search, self._local, self._options.max_iterations, i, value)
+        touched = self._touched
+        moved = touched["variable"][self._x[touched["variable"]] != touched["x"]]
+        self._count = self._before + int(_gained(self._search, self._counted, self._tau))
+        return Change(self._order[moved], self._count)
 
     def commit(self) -> Ints:
-        """Keep what was clamped; the variables whose value, gradient or freedom that changed."""
-        refresh(self._graph, self._state, self._journal)
-        log = self._journal
-        touched = log.touched[: log.size[0]].copy()
-        changed = (self._state.x[touched] != log.x[: len(touched)]) | self._state.fixed[touched]
-        changed |= self._state.gradient[touched] != log.gradient[: len(touched)]
-        forget(log)
+        """Keep what was clamped.
+
+        Returns:
+            The variables that this concerns: those whose value, gradient or freedom changed, and everyone
+            who shares a hinge with one of them.
+        """
+        search = self._search
+        refresh(search)
+        before = self._touched
+        after = search.variables[before["variable"]]
+        changed = (after["x"] != before["x"]) | (after["gradient"] != before["gradient"]) | after["fixed"]
+        concerned = self._order[neighbours(search, before["variable"][changed])]
+        self._watched += int(search.counters[N_WATCHED])
+        forget(search.variables, search.rows, search.touched, search.noted, search.counters)
+        if self._watched > WATCHED * np.count_nonzero(search.rows["watched"]):
+            now = search.variables[:-1]
+            self._search = arrange(
+                search.problem, search.backward, search.rows["slope"][:-1], now["x"], now["fixed"]
+            )
+            self._watched = 0
         self._before = self._count
-        return np.asarray(self._order[touched[changed]])
+        return np.asarray(concerned)
 
     def rollback(self) -> None:
         """Return, to the bit, to the last `commit`."""
-        undo(self._graph, self._state, self._journal)
+        undo(self._search)
         self._count = self._before
 
     def what_if(self, variable: int, value: float) -> int:
@@ -181,23 +187,21 @@ class Incremental:
         places = np.array([self._position(int(c)) for c in candidates], np.int64)
         parts = np.array_split(places, min(self._options.threads, max(1, len(places))))
 
-        # Every copy is taken before any thread starts: the first one works in the state itself.
-        spaces = [(self._graph, self._state, self._journal, self._local)]
-        spaces += [
-            (_own_slopes(self._graph), _copied(self._state), journal(self._graph), local(self._graph))
-            for _ in parts[1:]
-        ]
+        # Every copy is taken before any thread starts: the first one works in the search itself.
+        spaces = [(self._search, self._local)]
+        spaces += [(apart(self._search), local(self._search.problem)) for _ in parts[1:]]
 
-        def run(part: Ints, space: tuple[Graph, State, Journal, Local]) -> tuple[Ints, Ints, Indices]:
-            steps = self._options.max_iterations
-            return _what_ifs(*space, steps, part, self._counted, self._tau, self._count)
+        def run(part: Ints, space: tuple[Search, Local]) -> tuple[Ints, Ints, Indices]:
+            return _what_ifs(
+                *space, self._options.max_iterations, part, self._counted, self._tau, self._count
+            )
 
         with ThreadPoolExecutor(len(parts)) as pool:
             results = list(pool.map(run, parts, spaces))
         counts = np.concatenate([result[0] for result in results])
         sizes = np.concatenate([result[1] for result in results])
-        touched = np.concatenate([result[2] for result in results])
-        return WhatIfs(counts, np.concatenate([[0], np.cumsum(sizes)]), self._order[touched])
+        members = np.concatenate([result[2] for result in results])
+        return WhatIfs(counts, np.concatenate([[0], np.cumsum(sizes)]), self._order[members])
 
     def _position(self, variable: int) -> int:
         if not 0 <= variable < len(self._rank):
@@ -205,50 +209,38 @@ class Incremental:
         return int(self._rank[variable])
 
     def _closed(self) -> None:
-        if self._journal.size[2]:
+        if self._search.counters[N_FIXED]:
             raise RuntimeError("commit or roll back before asking what if")
+
+    @property
+    def _x(self) -> Floats:
+        return np.asarray(self._search.variables["x"][:-1])
+
+    @property
+    def _touched(self) -> Records:
+        return self._search.touched[: self._search.counters[N_TOUCHED]]
 
 
 def _inferred(x: Floats, tau: float) -> Flags:
     return (x >= tau) | (x <= 1.0 - tau)
 
 
-def _own_slopes(graph: Graph) -> Graph:
-    return graph._replace(problem=graph.problem._replace(slope=graph.problem.slope.copy()))
-
-
-def _copied(state: State) -> State:
-    return State(state.x.copy(), state.value.copy(), state.gradient.copy(), state.fixed.copy())
-
-
-def _fresh_state(graph: Graph, x: Floats) -> State:
-    n, m = len(x), len(graph.problem.slope)
-    state = State(x, np.empty(m), np.empty(n), np.zeros(n, np.bool_))
-    everything = journal(graph)
-    everything.size[:2] = n, m
-    everything.touched[:] = np.arange(n)
-    everything.rows[:] = np.arange(m)
-    refresh(graph, state, everything)
-    return state
-
-
 @kernel
-def _gained(state: State, log: Journal, counted: Flags, tau: float) -> int:
+def _gained(search: Search, counted: Flags, tau: float) -> int:
+    variables, touched = search.variables, search.touched
     gained = 0
-    for at in range(log.size[0]):
-        i = log.touched[at]
+    for at in range(search.counters[N_TOUCHED]):
+        i = touched[at].variable
         if counted[i]:
-            new, old = state.x[i], log.x[at]
+            new, old = variables[i].x, touched[at].x
             gained += int(new >= tau or new <= 1.0 - tau) - int(old >= tau or old <= 1.0 - tau)
     return gained
 
 
 @kernel
 def _what_ifs(
-    graph: Graph,
-    state: State,
-    log: Journal,
-    work: Local,
+    search: Search,
+    local: Local,
     max_iterations: int,
     candidates: Ints,
     counted: Flags,
@@ -257,27 +249,28 @@ def _what_ifs(
 ) -> tuple[Ints, Ints, Indices]:
     counts = np.full((len(candidates), 2), count, np.int64)
     sizes = np.zeros(len(candidates), np.int64)
-    touched = np.empty(1024, np.int32)
+    members = np.empty(1024, np.int32)
     total = 0
-    noted = np.zeros(len(state.x), np.bool_)
+    noted = np.zeros(len(counted), np.bool_)
     for c in range(len(candidates)):
-        if state.fixed[candidates[c]]:
+        if search.variables[candidates[c]].fixed:
             continue
         begin = total
         for side in range(2):
-            fix(graph, state, log, work, max_iterations, candidates[c], float(side))
-            counts[c, side] += _gained(state, log, counted, tau)
-            if total + log.size[0] > len(touched):
-                larger = np.empty(2 * (total + log.size[0]), np.int32)
-                larger[:total] = touched[:total]
-                touched = larger
-            for at in range(log.size[0]):
-                if not noted[log.touched[at]]:
-                    noted[log.touched[at]] = True
-                    touched[total] = log.touched[at]
+            size = fix(search, local, max_iterations, candidates[c], float(side))
+            counts[c, side] += _gained(search, counted, tau)
+            local.members[size] = candidates[c]
+            if total + size + 1 > len(members):
+                larger = np.empty(2 * (total + size + 1), np.int32)
+                larger[:total] = members[:total]
+                members = larger
+            for i in local.members[: size + 1]:
+                if not noted[i]:
+                    noted[i] = True
+                    members[total] = i
                     total += 1
-            undo(graph, state, log)
+            undo(search)
         for at in range(begin, total):
-            noted[touched[at]] = False
+            noted[members[at]] = False
         sizes[c] = total - begin
-    return counts, sizes, touched[:total]
+    return counts, sizes, members[:total]

@@ -1,153 +1,192 @@
-"""The state of a re-solve and a journal that can take it back, to the bit."""
+"""The state of a re-solve, and a journal that can take it back to the bit.
+
+Small functions take the arrays that they need rather than all of a search: compiled code counts references to
+every array that it takes out of a tuple, which would cost more than the work.
+"""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from rdf_kgeval.inference.kernel import Flags, Floats, Indices, Ints, kernel
-from rdf_kgeval.inference.problem import Problem, Span
+from rdf_kgeval.inference.kernel import Floats, Indices, Ints, Records, lean_kernel
+from rdf_kgeval.inference.problem import Problem
+
+VARIABLE = np.dtype(
+    [
+        ("x", np.float64),
+        ("gradient", np.float64),
+        ("origin", np.float64),  # where x was when the columns were arranged
+        ("strength", np.float64),
+        ("gauge", np.float64),
+        ("begin", np.int32),  # its part of the columns; it ends where the next one's begins
+        ("front", np.int32),  # up to here the rows of its column were watched from the start
+        ("cursor", np.int32),  # up to here the reach was compared with the distance from the origin
+        ("head", np.int32),  # its entry in the row that came to be watched last, or -1
+        ("place", np.int32),  # position among the members, or -1
+        ("fixed", np.bool_),
+        ("seen", np.bool_),  # in the journal
+        ("queued", np.bool_),
+        ("spare", np.bool_),
+    ]
+)
+ROW = np.dtype(
+    [
+        ("value", np.float64),
+        ("slope", np.float64),
+        ("begin", np.int32),  # its entries; they end where the next one's begin
+        ("watched", np.bool_),
+        ("marked", np.bool_),  # in the journal
+    ],
+    align=True,
+)
+ENTRY = np.dtype(
+    [
+        ("variable", np.int32),
+        ("row", np.int32),
+        ("chain", np.int32),  # the same variable's entry in the row that came to be watched before, or -1
+        ("coef", np.float64),
+    ],
+    align=True,
+)
+COLUMN = np.dtype([("row", np.int32), ("reach", np.float32), ("coef", np.float64)])
+"""A row of a variable, and how far that may move before it alone could make the row push, ascending."""
+TOUCHED = np.dtype(
+    [("variable", np.int32), ("cursor", np.int32), ("x", np.float64), ("gradient", np.float64)]
+)
+NOTED = np.dtype([("row", np.int32), ("value", np.float64)], align=True)
+
+N_TOUCHED, N_NOTED, N_FIXED, N_WATCHED, FIRST, LAST = range(6)
+"""Counters of the journal, and where the next one leaves and enters the queue."""
 
 
-class Graph(NamedTuple):
-    """The model in layout order, by rows and by columns; only the problem's slopes ever change."""
+class Search(NamedTuple):
+    """Where a search stands, and what a transaction has read or written, with the old contents.
 
+    A row that is not watched does not push: none of its variables has moved as far as its reach. Its value
+    is an old one, not positive. The watched rows of a variable are those before its front and those in its
+    chain.
+    """
+
+    variables: Records
+    """One more than there are, for the ends of columns."""
+    rows: Records
+    entries: Records
+    columns: Records
     problem: Problem
-    forward: Floats
-    """Slope of each row as it is posed."""
+    """In layout order; its slopes are those that are posed."""
     backward: Floats
     """Slope of each row once the variable that it asks for, of negative coefficient, is fixed at 0."""
-    pointers: Ints
-    rows: Indices
-    values: Floats
-    component: Indices
-    """Component of each variable."""
-    bounds: Ints
-    groups: Ints
-
-
-class State(NamedTuple):
-    """Where the search stands: the point, its row values and gradient, and what is fixed."""
-
-    x: Floats
-    value: Floats
-    gradient: Floats
-    fixed: Flags
-
-
-class Journal(NamedTuple):
-    """What a transaction has read or written, with the old contents. `size` holds variables, rows, fixed."""
-
-    size: Ints
-    seen: Flags
-    touched: Indices
-    x: Floats
-    gradient: Floats
-    marked: Flags
-    rows: Indices
-    value: Floats
+    counters: Ints
+    touched: Records
+    noted: Records
     fixed: Indices
+    watched: Indices
+    """Rows that came to be watched."""
+    queue: Indices
+    """Variables whose gradient became too large, in the order in which it did, each once, in a ring."""
 
 
-def journal(graph: Graph) -> Journal:
-    """An empty journal."""
-    n, m = len(graph.problem.prior), len(graph.problem.slope)
-    return Journal(
-        np.zeros(3, np.int64),
-        np.zeros(n, np.bool_),
-        np.empty(n, np.int32),
-        np.empty(n),
-        np.empty(n),
-        np.zeros(m, np.bool_),
-        np.empty(m, np.int32),
-        np.empty(m),
-        np.empty(n, np.int32),
-    )
+@lean_kernel
+def note(variables: Records, touched: Records, counters: Ints, i: int) -> None:
+    """Keep the old contents of a variable."""
+    variable = variables[i]
+    if not variable.seen:
+        variable.seen = True
+        old = touched[counters[N_TOUCHED]]
+        old.variable = i
+        old.cursor = variable.cursor
+        old.x = variable.x
+        old.gradient = variable.gradient
+        counters[N_TOUCHED] += 1
 
 
-@kernel
-def note(state: State, log: Journal, n_touched: int, n_rows: int) -> None:
-    """Keep the old contents of variables and rows that were listed since the last note."""
-    for at in range(log.size[0], n_touched):
-        log.x[at] = state.x[log.touched[at]]
-        log.gradient[at] = state.gradient[log.touched[at]]
-    for at in range(log.size[1], n_rows):
-        log.value[at] = state.value[log.rows[at]]
-    log.size[0], log.size[1] = n_touched, n_rows
+@lean_kernel
+def note_row(
+    variables: Records,
+    rows: Records,
+    entries: Records,
+    touched: Records,
+    noted: Records,
+    counters: Ints,
+    j: int,
+) -> None:
+    """Keep the old contents of a row and of everyone in it."""
+    if not rows[j].marked:
+        rows[j].marked = True
+        noted[counters[N_NOTED]].row = j
+        noted[counters[N_NOTED]].value = rows[j].value
+        counters[N_NOTED] += 1
+        for k in range(rows[j].begin, rows[j + 1].begin):
+            note(variables, touched, counters, entries[k].variable)
 
 
-@kernel
-def note_all(span: Span, state: State, log: Journal) -> None:
-    """Note a whole component."""
-    n_touched, n_rows = log.size[0], log.size[1]
-    for i in range(span.lo, span.hi):
-        if not log.seen[i]:
-            log.seen[i] = True
-            log.touched[n_touched] = i
-            n_touched += 1
-    for j in range(span.row_lo, span.row_hi):
-        if not log.marked[j]:
-            log.marked[j] = True
-            log.rows[n_rows] = j
-            n_rows += 1
-    note(state, log, n_touched, n_rows)
+@lean_kernel
+def row_value(variables: Records, rows: Records, entries: Records, offset: Floats, j: int) -> float:
+    """Of a row, where the variables are."""
+    total = offset[j]
+    for k in range(rows[j].begin, rows[j + 1].begin):
+        total += entries[k].coef * variables[entries[k].variable].x
+    return float(total)
 
 
-@kernel
-def turn(graph: Graph, state: State, variable: int) -> None:
-    """Give the rows that ask for a variable their backward slopes; gradients follow."""
-    problem = graph.problem
-    for entry in range(graph.pointers[variable], graph.pointers[variable + 1]):
-        j = graph.rows[entry]
-        if graph.values[entry] < 0.0 and graph.backward[j] != problem.slope[j]:
-            push = (graph.backward[j] - problem.slope[j]) * max(0.0, state.value[j])
-            problem.slope[j] = graph.backward[j]
-            for k in range(problem.indptr[j], problem.indptr[j + 1]):
-                state.gradient[problem.indices[k]] += problem.coef[k] * push
-
-
-@kernel
-def undo(graph: Graph, state: State, log: Journal) -> None:
+@lean_kernel
+def undo(search: Search) -> None:
     """Restore, to the bit, what was there when the journal was empty."""
-    for at in range(log.size[0]):
-        i = log.touched[at]
-        state.x[i] = log.x[at]
-        state.gradient[i] = log.gradient[at]
-    for at in range(log.size[1]):
-        state.value[log.rows[at]] = log.value[at]
-    for at in range(log.size[2]):
-        variable = log.fixed[at]
-        state.fixed[variable] = False
-        for entry in range(graph.pointers[variable], graph.pointers[variable + 1]):
-            if graph.values[entry] < 0.0:
-                graph.problem.slope[graph.rows[entry]] = graph.forward[graph.rows[entry]]
-    forget(log)
+    variables, rows, entries, columns = search.variables, search.rows, search.entries, search.columns
+    slope, counters, touched, noted = search.problem.slope, search.counters, search.touched, search.noted
+    fixed, watched = search.fixed, search.watched
+    for at in range(counters[N_TOUCHED]):
+        old = touched[at]
+        variable = variables[old.variable]
+        variable.x = old.x
+        variable.gradient = old.gradient
+        variable.cursor = old.cursor
+    for at in range(counters[N_NOTED]):
+        rows[noted[at].row].value = noted[at].value
+    for at in range(counters[N_WATCHED] - 1, -1, -1):
+        j = watched[at]
+        rows[j].watched = False
+        for k in range(rows[j].begin, rows[j + 1].begin):
+            variables[entries[k].variable].head = entries[k].chain
+            entries[k].chain = -1
+    for at in range(counters[N_FIXED]):
+        i = fixed[at]
+        variables[i].fixed = False
+        for c in range(variables[i].begin, variables[i + 1].begin):
+            if columns[c].coef < 0.0:
+                rows[columns[c].row].slope = slope[columns[c].row]
+    forget(variables, rows, touched, noted, counters)
 
 
-@kernel
-def refresh(graph: Graph, state: State, log: Journal) -> None:
-    """Compute touched rows and gradients from x alone, so that rounding does not add up over re-solves."""
-    problem = graph.problem
-    for at in range(log.size[1]):
-        j = log.rows[at]
-        total = problem.offset[j]
-        for k in range(problem.indptr[j], problem.indptr[j + 1]):
-            total += problem.coef[k] * state.x[problem.indices[k]]
-        state.value[j] = total
-    for at in range(log.size[0]):
-        i = log.touched[at]
-        total = 2.0 * problem.strength[i] * (state.x[i] - problem.prior[i])
-        for k in range(graph.pointers[i], graph.pointers[i + 1]):
-            j = graph.rows[k]
-            if state.value[j] > 0.0:
-                total += problem.slope[j] * state.value[j] * graph.values[k]
-        state.gradient[i] = total
-
-
-@kernel
-def forget(log: Journal) -> None:
+@lean_kernel
+def forget(variables: Records, rows: Records, touched: Records, noted: Records, counters: Ints) -> None:
     """Empty the journal; what it holds can no longer be undone."""
-    for at in range(log.size[0]):
-        log.seen[log.touched[at]] = False
-    for at in range(log.size[1]):
-        log.marked[log.rows[at]] = False
-    log.size[:] = 0
+    for at in range(counters[N_TOUCHED]):
+        variables[touched[at].variable].seen = False
+    for at in range(counters[N_NOTED]):
+        rows[noted[at].row].marked = False
+    counters[:4] = 0
+
+
+@lean_kernel
+def refresh(search: Search) -> None:
+    """Compute noted rows and gradients from x alone, so that rounding does not add up over re-solves."""
+    variables, rows, entries, columns = search.variables, search.rows, search.entries, search.columns
+    offset, prior = search.problem.offset, search.problem.prior
+    counters, touched, noted = search.counters, search.touched, search.noted
+    for at in range(counters[N_NOTED]):
+        j = noted[at].row
+        rows[j].value = row_value(variables, rows, entries, offset, j)
+    for at in range(counters[N_TOUCHED]):
+        i = touched[at].variable
+        variable = variables[i]
+        total = 2.0 * variable.strength * (variable.x - prior[i])
+        for c in range(variable.begin, variable.front):
+            row = rows[columns[c].row]
+            total += row.slope * max(0.0, row.value) * columns[c].coef
+        k = variable.head
+        while k >= 0:
+            row = rows[entries[k].row]
+            total += row.slope * max(0.0, row.value) * entries[k].coef
+            k = entries[k].chain
+        variable.gradient = total

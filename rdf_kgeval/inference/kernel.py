@@ -16,6 +16,16 @@ Indices = NDArray[np.int32]
 Entries = NDArray[np.uint32]
 """Variables in rows: without a sign, compiled code need not ask whether to count from the end."""
 Flags = NDArray[np.bool_]
+Records = NDArray[np.void]
+"""What belongs together lies together: one look at memory brings all of it."""
+
+_OPTIONS: dict[str, Any] = {
+    "cache": True,
+    "nogil": True,
+    "error_model": "numpy",
+    "fastmath": {"reassoc", "contract"},
+}
+_UNCOUNTED: dict[str, Any] = {"_nrt": False}
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -25,8 +35,15 @@ def kernel(function: _F) -> _F:
 
     Sums may be reordered, but infinities and zeros keep their meaning; the same input gives the same bits.
     """
-    compiled = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
-    return cast(_F, compiled(function))
+    return cast(_F, numba.njit(**_OPTIONS)(function))
+
+
+def lean_kernel(function: _F) -> _F:
+    """A kernel that makes no array, so that it need not count references to those it is handed.
+
+    Compiled code counts them whenever it takes an array out of a tuple, which costs more than a short loop.
+    """
+    return cast(_F, numba.njit(**_OPTIONS, **_UNCOUNTED)(function))
 
 
 def drop_stale(folder: Path) -> None:

@@ -49,26 +49,6 @@ def lay_out(n: int, indptr: Ints, indices: Indices, coef: Floats, offset: Floats
 
 
 @kernel
-def transpose(n: int, indptr: Ints, indices: Entries, coef: Floats) -> tuple[Ints, Indices, Floats]:
-    """The rows of each variable, as pointers, rows and coefficients."""
-    pointers = np.zeros(n + 1, np.int64)
-    for k in range(len(indices)):
-        pointers[indices[k] + 1] += 1
-    for i in range(n):
-        pointers[i + 1] += pointers[i]
-    cursor = pointers[:n].copy()
-    rows = np.empty(len(indices), np.int32)
-    values = np.empty(len(indices), np.float64)
-    for j in range(len(indptr) - 1):
-        for k in range(indptr[j], indptr[j + 1]):
-            to = cursor[indices[k]]
-            rows[to] = j
-            values[to] = coef[k]
-            cursor[indices[k]] = to + 1
-    return pointers, rows, values
-
-
-@kernel
 def _lengths(n: int, indptr: Ints, indices: Indices, coef: Floats, offset: Floats, weight: Floats) -> Indices:
     """How many variables each row has, 0 where no point of the box violates it."""
     length = np.zeros(len(offset), np.int32)

@@ -1,12 +1,12 @@
 """The best step along a direction, exactly."""
 
-from rdf_kgeval.inference.kernel import Floats, kernel
+from rdf_kgeval.inference.kernel import Floats, lean_kernel
 from rdf_kgeval.inference.problem import Problem, Scratch, Span, apply
 
 LINE_STEPS = 40
 
 
-@kernel
+@lean_kernel
 def line_search(span: Span, problem: Problem, work: Scratch, x: Floats) -> float:
     """The exact minimiser in [0, 1] along the direction, by Newton on the piecewise linear derivative.
 
@@ -41,7 +41,7 @@ def line_search(span: Span, problem: Problem, work: Scratch, x: Floats) -> float
     return _minimiser(span.row_lo, turning, problem, work, linear, square, -1e-9 * steepness)
 
 
-@kernel
+@lean_kernel
 def _minimiser(
     first: int, last: int, problem: Problem, work: Scratch, linear: float, square: float, enough: float
 ) -> float:

@@ -109,7 +109,7 @@ class _Gains:
         self._whole = np.zeros(n, np.bool_)
         self._owner = np.empty(0, np.int32)
         self._indptr = np.zeros(1, np.int64)
-        self._touched = np.empty(0, np.int32)
+        self._members = np.empty(0, np.int32)
 
     def of(self, variables: Ints, progress: Progress | None) -> NDArray[np.int64]:
         stale = np.unique(variables[~self._fresh[variables]])
@@ -128,10 +128,10 @@ class _Gains:
         kept = self._fresh[self._owner] & ~np.isin(self._owner, variables)
         short = ~self._whole[variables]
         old_sizes = np.diff(self._indptr)
-        self._touched = np.concatenate(
+        self._members = np.concatenate(
             [
-                self._touched[np.repeat(kept, old_sizes)],
-                found.touched[np.repeat(short, sizes)].astype(np.int32),
+                self._members[np.repeat(kept, old_sizes)],
+                found.members[np.repeat(short, sizes)].astype(np.int32),
             ]
         )
         self._owner = np.concatenate([self._owner[kept], variables[short]])
@@ -141,21 +141,21 @@ class _Gains:
         if self._whole[variable]:
             return np.flatnonzero(self._component == self._component[variable]).astype(np.int32)
         at = int(np.flatnonzero(self._owner == variable)[0])
-        return self._touched[self._indptr[at] : self._indptr[at + 1]]
+        return self._members[self._indptr[at] : self._indptr[at + 1]]
 
     def forget(self, changed: NDArray[np.int64]) -> None:
         """Drop the what-ifs that depend on a changed variable."""
         hit = np.zeros(len(self._fresh), np.bool_)
         hit[changed] = True
-        _forget(self._fresh, self._owner, self._indptr, self._touched, hit)
+        _forget(self._fresh, self._owner, self._indptr, self._members, hit)
         hit_components = np.unique(self._component[changed])
         self._fresh[self._whole & np.isin(self._component, hit_components)] = False
 
 
 @kernel
-def _forget(fresh: Flags, owner: Ints, indptr: NDArray[np.int64], touched: Ints, hit: Flags) -> None:
+def _forget(fresh: Flags, owner: Ints, indptr: NDArray[np.int64], members: Ints, hit: Flags) -> None:
     for at in range(len(owner)):
         for k in range(indptr[at], indptr[at + 1]):
-            if hit[touched[k]]:
+            if hit[members[k]]:
                 fresh[owner[at]] = False
                 break

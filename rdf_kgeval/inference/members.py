@@ -4,22 +4,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rdf_kgeval.inference.journal import Graph, Journal, State, note
-from rdf_kgeval.inference.kernel import Flags, Floats, Indices, kernel
+from rdf_kgeval.inference.journal import Search
+from rdf_kgeval.inference.kernel import Flags, Floats, Indices, Ints, Records, lean_kernel
 from rdf_kgeval.inference.problem import Problem, Scratch, scratch
+from rdf_kgeval.inference.watch import dequeue, enqueue, in_reach, join, shift, watch
 
-VISITS = 100
-"""Variables are moved one by one about so many times between two Newton steps."""
+EFFORT = 1_500
+"""Variables are moved one by one, between two Newton steps, until so many rows were looked at."""
 
 
 class Local(NamedTuple):
     """Working space of one re-solve."""
 
-    queue: Indices
-    """Two queues, one for each generation of visits."""
-    queued: Flags
-    place: Indices
-    """Position of each variable in `members`, or -1."""
     members: Indices
     x: Floats
     """Where each member is, then where it shall be."""
@@ -30,13 +26,10 @@ class Local(NamedTuple):
     work: Scratch
 
 
-def local(graph: Graph) -> Local:
+def local(problem: Problem) -> Local:
     """Working space with nobody in the set."""
-    n, m, entries = len(graph.problem.prior), len(graph.problem.slope), len(graph.problem.indices)
+    n, m, entries = len(problem.prior), len(problem.slope), len(problem.indices)
     return Local(
-        queue=np.empty((2, n), np.int32),
-        queued=np.zeros(n, np.bool_),
-        place=np.full(n, -1, np.int32),
         members=np.empty(n, np.int32),
         x=np.empty(n),
         free=np.zeros(n, np.bool_),
@@ -44,10 +37,10 @@ def local(graph: Graph) -> Local:
             indptr=np.zeros(m + 1, np.int64),
             indices=np.empty(entries, np.uint32),
             coef=np.empty(entries),
-            offset=graph.problem.offset,
-            shift=graph.problem.shift,
+            offset=problem.offset,
+            shift=problem.shift,
             slope=np.empty(m),
-            cap=graph.problem.cap,
+            cap=problem.cap,
             prior=np.empty(n),
             strength=np.empty(n),
             gauge=np.empty(n),
@@ -56,148 +49,77 @@ def local(graph: Graph) -> Local:
     )
 
 
-@kernel
-def open_rows(graph: Graph, state: State, log: Journal, work: Local, begin: int, end: int) -> None:
-    """Note the rows of new members and everyone in them: the result depends on all of these."""
-    pointers, rows = graph.pointers, graph.rows
-    indptr, indices = graph.problem.indptr, graph.problem.indices
-    seen, touched, marked, members = log.seen, log.touched, log.marked, work.members
-    n_touched, n_rows = log.size[0], log.size[1]
-    for at in range(begin, end):
-        i = members[at]
-        if not seen[i]:  # it may have no rows
-            seen[i] = True
-            touched[n_touched] = i
-            n_touched += 1
-        for entry in range(pointers[i], pointers[i + 1]):
-            j = rows[entry]
-            if marked[j]:
-                continue
-            marked[j] = True
-            log.rows[n_rows] = j
-            n_rows += 1
-            for k in range(indptr[j], indptr[j + 1]):
-                other = indices[k]
-                if not seen[other]:
-                    seen[other] = True
-                    touched[n_touched] = other
-                    n_touched += 1
-    note(state, log, n_touched, n_rows)
-
-
-@kernel
-def relax(graph: Graph, state: State, log: Journal, work: Local, members: int) -> tuple[int, int]:
+@lean_kernel
+def relax(search: Search, local: Local, members: int) -> tuple[int, int]:
     """Let in who has too large a gradient, moving one variable at a time: it spreads a change quickly.
 
-    After about `VISITS` moves those who still wait become members without a move. How many members there
-    are then, and how many of them wait.
+    After some `EFFORT` those who still wait become members without a move. How many members there are then,
+    and how many of them wait.
     """
-    gradient, fixed, gauge = state.gradient, state.fixed, graph.problem.gauge
-    touched, queue, queued = log.touched, work.queue, work.queued
-    waiting = 0
-    for at in range(log.size[0]):
-        i = touched[at]
-        if abs(gradient[i]) * gauge[i] > 1.0 and not fixed[i]:
-            queue[0, waiting] = i
-            queued[i] = True
-            waiting += 1
-    visits = 0
-    generation = 0
-    while waiting > 0:
-        before = members
-        waiting, members = _admit(graph, state, work, generation, waiting, members)
-        open_rows(graph, state, log, work, before, members)
-        if visits > VISITS:
-            break
-        visits += waiting
-        waiting = _visit(graph, state, work, generation, waiting)
-        generation = 1 - generation
-    return members, waiting
-
-
-@kernel
-def _admit(
-    graph: Graph, state: State, work: Local, generation: int, waiting: int, members: int
-) -> tuple[int, int]:
-    """Keep in the queue who still has too large a gradient, as members; how many wait and belong now."""
-    kept = 0
-    queue, queued, place = work.queue[generation], work.queued, work.place
-    x, gradient, gauge = state.x, state.gradient, graph.problem.gauge
-    for at in range(waiting):
-        i = queue[at]
-        queued[i] = False
-        g = gradient[i]
-        if abs(g) * gauge[i] <= 1.0 or (x[i] <= 0.0 and g > 0.0) or (x[i] >= 1.0 and g < 0.0):
+    variables, rows, entries, columns = search.variables, search.rows, search.entries, search.columns
+    queue, counters = search.queue, search.counters
+    effort, waiting = 0, 0
+    while True:
+        i = dequeue(variables, queue, counters)
+        if i < 0:
+            return members, waiting
+        x, g = variables[i].x, variables[i].gradient
+        blocked = (x <= 0.0 and g > 0.0) or (x >= 1.0 and g < 0.0)
+        if blocked or abs(g) * variables[i].gauge <= 1.0:
             continue
-        queue[kept] = i
-        kept += 1
-        if place[i] < 0:
-            place[i] = members
-            work.members[members] = i
+        if variables[i].place < 0:
+            variables[i].place = members
+            local.members[members] = i
             members += 1
-    return kept, members
+            join(search, i)
+        if effort < EFFORT:
+            effort += 1 + _visit(variables, rows, entries, columns, queue, counters, i)
+            if in_reach(variables, columns, i):
+                watch(search, i)
+            enqueue(variables, queue, counters, i)
+        else:
+            waiting += 1
 
 
-@kernel
-def _visit(graph: Graph, state: State, work: Local, generation: int, waiting: int) -> int:
-    """Move everyone in the queue once, in turn, and queue whose gradient that makes too large."""
-    pointers, rows, values = graph.pointers, graph.rows, graph.values
-    problem = graph.problem
-    indptr, indices, coef, slope = problem.indptr, problem.indices, problem.coef, problem.slope
-    gauge, strength = problem.gauge, problem.strength
-    x, gradient, value, fixed = state.x, state.gradient, state.value, state.fixed
-    queue, following, queued = work.queue[generation], work.queue[1 - generation], work.queued
-    queueing = 0
-    for at in range(waiting):
-        i = queue[at]
-        old = x[i]
-        x[i] = min(1.0, max(0.0, old + _step(graph, state, i)))
-        step = x[i] - old
-        gradient[i] += 2.0 * strength[i] * step
-        for entry in range(pointers[i], pointers[i + 1]):
-            j = rows[entry]
-            before = value[j]
-            after = before + values[entry] * step
-            value[j] = after
-            push = slope[j] * (max(0.0, after) - max(0.0, before))
-            if push == 0.0:
-                continue
-            for k in range(indptr[j], indptr[j + 1]):
-                other = indices[k]
-                gradient[other] += coef[k] * push
-                if abs(gradient[other]) * gauge[other] > 1.0 and not queued[other] and not fixed[other]:
-                    following[queueing] = other
-                    queued[other] = True
-                    queueing += 1
-        if abs(gradient[i]) * gauge[i] > 1.0 and not queued[i]:
-            following[queueing] = i
-            queued[i] = True
-            queueing += 1
-    return queueing
+@lean_kernel
+def _visit(
+    variables: Records,
+    rows: Records,
+    entries: Records,
+    columns: Records,
+    queue: Indices,
+    counters: Ints,
+    i: int,
+) -> int:
+    """Move a variable and queue whose gradient that makes too large; how many rows it looked at."""
+    variable = variables[i]
+    old = variable.x
+    bend = _bend(variables, rows, entries, columns, i)
+    variable.x = min(1.0, max(0.0, old - variable.gradient / bend))
+    step = variable.x - old
+    variable.gradient += 2.0 * variable.strength * step
+    for c in range(variable.begin, variable.front):
+        shift(variables, rows, entries, queue, counters, columns[c].row, columns[c].coef * step)
+    count = variable.front - variable.begin
+    k = variable.head
+    while k >= 0:
+        shift(variables, rows, entries, queue, counters, entries[k].row, entries[k].coef * step)
+        count += 1
+        k = entries[k].chain
+    return int(count)
 
 
-@kernel
-def _step(graph: Graph, state: State, i: int) -> float:
-    """A step of one variable that never raises the objective: to the minimum if no row turns active.
-
-    If the slope changes sign, rows did turn active; then all rows count, which cannot overshoot.
-    """
-    pointers, rows, values, value = graph.pointers, graph.rows, graph.values, state.value
-    slope, strength = graph.problem.slope, graph.problem.strength
-    g = state.gradient[i]
-    bend, bound = 2.0 * strength[i], 2.0 * strength[i]
-    for entry in range(pointers[i], pointers[i + 1]):
-        j = rows[entry]
-        square = slope[j] * values[entry] * values[entry]
-        bound += square
-        if value[j] > 0.0:
-            bend += square
-    step = -g / bend
-    after = g + 2.0 * strength[i] * step
-    for entry in range(pointers[i], pointers[i + 1]):
-        j = rows[entry]
-        old = value[j]
-        new = old + values[entry] * step
-        after += slope[j] * values[entry] * (max(0.0, new) - max(0.0, old))
-    overshot = after * g < -1e-9 * g * g
-    return float(-g / bound if overshot else step)
+@lean_kernel
+def _bend(variables: Records, rows: Records, entries: Records, columns: Records, i: int) -> float:
+    """Second derivative along one variable, by the rows that push."""
+    variable = variables[i]
+    bend = 2.0 * variable.strength
+    for c in range(variable.begin, variable.front):
+        row, coef = rows[columns[c].row], columns[c].coef
+        bend += row.slope * coef * coef if row.value > 0.0 else 0.0
+    k = variable.head
+    while k >= 0:
+        row, coef = rows[entries[k].row], entries[k].coef
+        bend += row.slope * coef * coef if row.value > 0.0 else 0.0
+        k = entries[k].chain
+    return float(bend)

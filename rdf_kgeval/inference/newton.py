@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rdf_kgeval.inference.kernel import Flags, Floats, kernel
+from rdf_kgeval.inference.kernel import Flags, Floats, lean_kernel
 from rdf_kgeval.inference.linesearch import line_search
 from rdf_kgeval.inference.problem import Problem, Scratch, Span
 
@@ -24,7 +24,7 @@ class Active(NamedTuple):
     rows: int
 
 
-@kernel
+@lean_kernel
 def newton(span: Span, problem: Problem, work: Scratch, max_iterations: int, x: Floats, fixed: Flags) -> int:
     """Minimise over the component in place; stop when every projected gradient is small enough.
 
@@ -78,7 +78,7 @@ def newton(span: Span, problem: Problem, work: Scratch, max_iterations: int, x: 
     return iteration
 
 
-@kernel
+@lean_kernel
 def _linearise(span: Span, problem: Problem, work: Scratch, x: Floats) -> Active:
     """Gradient, diagonal, and the rows that bend, times the root of their slope."""
     strength, prior, gradient, diagonal = problem.strength, problem.prior, work.gradient, work.inverse
@@ -93,7 +93,7 @@ def _linearise(span: Span, problem: Problem, work: Scratch, x: Floats) -> Active
     return Active(ones - span.row_lo, twos - span.row_lo, threes - span.row_lo, rows - span.row_lo)
 
 
-@kernel
+@lean_kernel
 def _bending(problem: Problem, work: Scratch, first: int, last: int, row: int, to: int) -> tuple[int, int]:
     """Add some rows to gradient and diagonal and write down those that bend; where the next ones go."""
     indptr, indices, coef = problem.indptr, problem.indices, problem.coef
@@ -125,7 +125,7 @@ def _bending(problem: Problem, work: Scratch, first: int, last: int, row: int, t
     return row, to
 
 
-@kernel
+@lean_kernel
 def _free(span: Span, problem: Problem, work: Scratch, x: Floats, fixed: Flags) -> float:
     """Invert the diagonal where a variable may move, 0 elsewhere; the largest gauged projected gradient."""
     gradient, inverse, gauge = work.gradient, work.inverse, problem.gauge
@@ -140,7 +140,7 @@ def _free(span: Span, problem: Problem, work: Scratch, x: Floats, fixed: Flags) 
     return worst
 
 
-@kernel
+@lean_kernel
 def _conjugate_gradients(span: Span, problem: Problem, work: Scratch, active: Active, enough: float) -> None:
     """Solve (normal matrix of the active rows + 2 strength) direction = -gradient where inverse > 0.
 
@@ -174,7 +174,7 @@ def _conjugate_gradients(span: Span, problem: Problem, work: Scratch, active: Ac
             search[i] = beta * search[i] - gradient[i] * inverse[i]
 
 
-@kernel
+@lean_kernel
 def _multiply(span: Span, problem: Problem, work: Scratch, active: Active) -> float:
     """Product of the system's matrix with `search`; returns the curvature along it."""
     search, product, strength = work.search, work.product, problem.strength
@@ -216,7 +216,7 @@ def _multiply(span: Span, problem: Problem, work: Scratch, active: Active) -> fl
     return curvature
 
 
-@kernel
+@lean_kernel
 def _pin(span: Span, work: Scratch, x: Floats) -> bool:
     """Stop at the box whoever would leave it, and let go who was stopped but is pushed back inside.
 
@@ -242,7 +242,7 @@ def _pin(span: Span, work: Scratch, x: Floats) -> bool:
     return changed
 
 
-@kernel
+@lean_kernel
 def _project(span: Span, x: Floats, direction: Floats) -> bool:
     """Cut the direction so that a full step stays in the box; say whether that changed anything."""
     clipped = False
@@ -257,7 +257,7 @@ def _project(span: Span, x: Floats, direction: Floats) -> bool:
     return clipped
 
 
-@kernel
+@lean_kernel
 def _majorise(span: Span, problem: Problem, work: Scratch, fixed: Flags) -> None:
     """Gradient step under a separable upper bound of the objective: it descends even after projection."""
     indptr, indices, coef = problem.indptr, problem.indices, problem.coef

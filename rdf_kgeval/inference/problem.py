@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rdf_kgeval.inference.kernel import Entries, Floats, Indices, Ints, kernel
+from rdf_kgeval.inference.kernel import Entries, Floats, Indices, Ints, lean_kernel
 from rdf_kgeval.inference.layout import LENGTHS
 
 
@@ -76,7 +76,7 @@ class Span(NamedTuple):
     row_hi: int
 
 
-@kernel
+@lean_kernel
 def span_of(c: int, bounds: Ints, groups: Ints) -> Span:
     """Component c of a layout."""
     at = LENGTHS * c
@@ -85,7 +85,7 @@ def span_of(c: int, bounds: Ints, groups: Ints) -> Span:
     )
 
 
-@kernel
+@lean_kernel
 def evaluate(span: Span, problem: Problem, work: Scratch, x: Floats) -> None:
     """The row values that `newton` starts from."""
     value, offset = work.value, problem.offset
@@ -94,7 +94,7 @@ def evaluate(span: Span, problem: Problem, work: Scratch, x: Floats) -> None:
         value[j] += offset[j]
 
 
-@kernel
+@lean_kernel
 def apply(span: Span, problem: Problem, vector: Floats, result: Floats) -> None:
     """All rows times a vector; nearly all are short, and a loop would cost more than its work."""
     indptr, indices, coef = problem.indptr, problem.indices, problem.coef

@@ -1,112 +1,107 @@
 """Re-solve squared hinges after one variable is fixed: Newton over a set that grows where gradients ask."""
 
-from rdf_kgeval.inference.journal import Graph, Journal, State, note_all, turn
-from rdf_kgeval.inference.kernel import kernel
-from rdf_kgeval.inference.members import Local, open_rows, relax
+from rdf_kgeval.inference.journal import N_FIXED, N_NOTED, Search, note
+from rdf_kgeval.inference.kernel import lean_kernel
+from rdf_kgeval.inference.members import Local, relax
 from rdf_kgeval.inference.newton import newton
-from rdf_kgeval.inference.problem import Span, span_of
+from rdf_kgeval.inference.problem import Span
+from rdf_kgeval.inference.watch import dequeue, enqueue, in_reach, join, shift, turn, watch
 
 INNER = 0.5
 """Members are solved to this share of the tolerance, so that they are not woken again at once."""
 STEPS = 3
 """Newton steps in a set that has stopped growing, so that a safe one can be among them; else one."""
-WHOLE = 0.2
-"""When the set passes this share of its component, the whole component is solved."""
-SMALL = 10_000
-"""So is a component of so few rows, when moving variables one by one was not enough."""
 
 
-@kernel
-def fix(
-    graph: Graph, state: State, log: Journal, work: Local, max_iterations: int, variable: int, value: float
-) -> None:
-    """Fix one variable and bring every free gradient below its tolerance again."""
-    log.fixed[log.size[2]] = variable
-    log.size[2] += 1
-    work.place[variable] = 0
-    work.members[0] = variable
-    work.x[0] = value
-    open_rows(graph, state, log, work, 0, 1)
+@lean_kernel
+def fix(search: Search, local: Local, max_iterations: int, i: int, value: float) -> int:
+    """Fix one variable and bring every free gradient below its tolerance again.
+
+    Returns:
+        How many members that took; the first so many of `local.members` are they.
+    """
+    variables, counters = search.variables, search.counters
+    search.fixed[counters[N_FIXED]] = i
+    counters[N_FIXED] += 1
+    note(variables, search.touched, counters, i)
+    join(search, i)
+    variables[i].fixed = True
+    variables[i].place = 0
+    local.members[0] = i
+    local.x[0] = value
     if value == 0.0:
-        turn(graph, state, variable)
-    _move(graph, state, log, work, 1)
-    state.fixed[variable] = True
-    work.place[variable] = -1
-    span = span_of(graph.component[variable], graph.bounds, graph.groups)
-    members = 0
-    iterations = 0
+        turn(search, i)
+    _move(search, local, 1)
+    variables[i].place = -1
+    members, iterations = 0, 0
     while iterations < max_iterations:
-        before = members
-        members, waiting = relax(graph, state, log, work, members)
+        before, noted = members, counters[N_NOTED]
+        members, waiting = relax(search, local, members)
         if waiting == 0:
             break
-        if members > WHOLE * (span.hi - span.lo) or span.row_hi - span.row_lo <= SMALL:
-            note_all(span, state, log)
-            work.work.value[span.row_lo : span.row_hi] = state.value[span.row_lo : span.row_hi]
-            newton(span, graph.problem, work.work, max_iterations - iterations, state.x, state.fixed)
-            state.gradient[span.lo : span.hi] = work.work.gradient[span.lo : span.hi]
-            state.value[span.row_lo : span.row_hi] = work.work.value[span.row_lo : span.row_hi]
-            break
-        part = _restrict(graph, state, log, work, members)
-        steps = 1 if members > before else STEPS
-        iterations += newton(part, work.problem, work.work, steps, work.x, work.free)
-        _move(graph, state, log, work, members)
+        part = _restrict(search, local, members)
+        steps = 1 if members > before or counters[N_NOTED] > noted else STEPS
+        iterations += newton(part, local.problem, local.work, steps, local.x, local.free)
+        _move(search, local, members)
+    while dequeue(variables, search.queue, counters) >= 0:  # the steps ran out
+        pass
     for at in range(members):
-        work.place[work.members[at]] = -1
+        variables[local.members[at]].place = -1
+    return members
 
 
-@kernel
-def _restrict(graph: Graph, state: State, log: Journal, work: Local, members: int) -> Span:
+@lean_kernel
+def _restrict(search: Search, local: Local, members: int) -> Span:
     """Write down the problem of the members alone, with everyone else where they are."""
-    whole, part, place = graph.problem, work.problem, work.place
+    variables, rows, entries, noted = search.variables, search.rows, search.entries, search.noted
+    part, whole, values = local.problem, search.problem, local.work.value
+    indptr, indices, coef, slope = part.indptr, part.indices, part.coef, part.slope
     for at in range(members):
-        i = work.members[at]
-        work.x[at] = state.x[i]
+        i = local.members[at]
+        local.x[at] = variables[i].x
         part.prior[at] = whole.prior[i]
-        part.strength[at] = whole.strength[i]
-        part.gauge[at] = whole.gauge[i] / INNER
+        part.strength[at] = variables[i].strength
+        part.gauge[at] = variables[i].gauge / INNER
     n_rows, to = 0, 0
-    for at in range(log.size[1]):
-        j = log.rows[at]
+    for at in range(search.counters[N_NOTED]):
+        j = noted[at].row
         begin = to
-        for k in range(whole.indptr[j], whole.indptr[j + 1]):
-            p = place[whole.indices[k]]
-            if p >= 0:
-                part.indices[to] = p
-                part.coef[to] = whole.coef[k]
+        for k in range(rows[j].begin, rows[j + 1].begin):
+            place = variables[entries[k].variable].place
+            if place >= 0:
+                indices[to] = place
+                coef[to] = entries[k].coef
                 to += 1
         if to > begin:
-            work.work.value[n_rows] = state.value[j]
-            part.slope[n_rows] = whole.slope[j]
+            values[n_rows] = rows[j].value
+            slope[n_rows] = rows[j].slope
             n_rows += 1
-            part.indptr[n_rows] = to
+            indptr[n_rows] = to
     return Span(0, members, 0, 0, 0, 0, n_rows)
 
 
-@kernel
-def _move(graph: Graph, state: State, log: Journal, work: Local, members: int) -> None:
+@lean_kernel
+def _move(search: Search, local: Local, members: int) -> None:
     """Move the members to where they shall be; row values and gradients follow."""
-    problem, place, target = graph.problem, work.place, work.x
-    indptr, indices, coef = problem.indptr, problem.indices, problem.coef
-    x, gradient, value = state.x, state.gradient, state.value
+    variables, rows, entries, columns = search.variables, search.rows, search.entries, search.columns
+    noted, queue, counters, target = search.noted, search.queue, search.counters, local.x
     for at in range(members):
-        i = work.members[at]
-        step = target[at] - x[i]
-        gradient[i] += 2.0 * problem.strength[i] * step
-        x[i] = target[at]
+        variable = variables[local.members[at]]
+        step = target[at] - variable.x
+        variable.gradient += 2.0 * variable.strength * step
+        variable.x = target[at]
         target[at] = step
-    for at in range(log.size[1]):
-        j = log.rows[at]
+    for at in range(counters[N_NOTED]):
+        j = noted[at].row
         total = 0.0
-        for k in range(indptr[j], indptr[j + 1]):
-            p = place[indices[k]]
-            if p >= 0:
-                total += coef[k] * target[p]
-        if total == 0.0:
-            continue
-        old = value[j]
-        value[j] = old + total
-        push = problem.slope[j] * (max(0.0, value[j]) - max(0.0, old))
-        if push != 0.0:
-            for k in range(indptr[j], indptr[j + 1]):
-                gradient[indices[k]] += coef[k] * push
+        for k in range(rows[j].begin, rows[j + 1].begin):
+            place = variables[entries[k].variable].place
+            if place >= 0:
+                total += entries[k].coef * target[place]
+        if total != 0.0:
+            shift(variables, rows, entries, queue, counters, j, total)
+    for at in range(members):
+        i = local.members[at]
+        if in_reach(variables, columns, i):
+            watch(search, i)
+        enqueue(variables, queue, counters, i)
