@@ -42,7 +42,7 @@ def generate(beliefs: int, *, accuracy: float = 0.9, seed: int = 0) -> tuple[Cou
     rng = np.random.default_rng(seed)
     per_league = TEAMS * (3 * PLAYERS + 5) + 1
     true: list[tuple[str, str, str]] = []
-    for i in range(max(1, round(beliefs / per_league))):
+    for i in range(max(1, beliefs // per_league)):
         true.append((f"l{i}", "sport", f"s{i % 7}"))
         for j in range(TEAMS):
             t = f"t{i}.{j}"
