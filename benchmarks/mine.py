@@ -13,7 +13,6 @@ import time
 from itertools import product
 from pathlib import Path
 
-import numba_first  # noqa: F401
 import numpy as np
 import pyoxigraph as ox
 

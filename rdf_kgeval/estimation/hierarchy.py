@@ -41,15 +41,16 @@ class Grid:
     weight: Floats
 
 
-def make_grid() -> Grid:
-    """The grid that all hierarchical estimates use."""
+def make_grid(kappas: tuple[float, ...], mean_prior: float) -> Grid:
+    """The grid for these kappas, all as likely, and a mean ~ Beta(c, c) with c the `mean_prior`."""
     angle = np.pi * (np.arange(MEANS) + 0.5) / (2 * MEANS)
-    kappa, mu = (x.ravel() for x in np.meshgrid(KAPPAS, np.sin(angle) ** 2, indexing="ij"))
-    weight = (mu * (1 - mu)) ** (MEAN_PRIOR - 0.5)
+    kappa, mu = (x.ravel() for x in np.meshgrid(kappas, np.sin(angle) ** 2, indexing="ij"))
+    weight = (mu * (1 - mu)) ** (mean_prior - 0.5)
     return Grid(mu * kappa, (1 - mu) * kappa, weight / weight.sum())
 
 
-GRID = make_grid()
+GRID = make_grid(KAPPAS, MEAN_PRIOR)
+"""The grid that all hierarchical estimates use."""
 
 
 @kernel

@@ -1,0 +1,292 @@
+"""The runs behind COVERAGE.md: designs on the real sets, and the synthetic sweep of sweep.py and clusters.py."""
+
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from itertools import product
+
+import numpy as np
+from clusters import simulate_twcs
+from sweep import (
+    ACCURACIES,
+    EFFECTS,
+    FORECASTS,
+    REAL,
+    Stop,
+    latents,
+    read_real,
+    recursion,
+    simulate_assisted,
+    simulate_stratified,
+    structures,
+    threshold,
+)
+
+from rdf_kgeval.estimation import DESIGNS, Population, intervals
+from rdf_kgeval.estimation.calibration import (
+    ASSISTED_FACTORS,
+    ASSISTED_SHRINK,
+    FACTORS,
+    FIXED_WIDTH,
+    LEVELS,
+    MARGINS,
+    SHRINK,
+)
+from rdf_kgeval.estimation.srs import MINIMUM
+from rdf_kgeval.verdicts import NOT_ASKED
+
+DEFAULT, STRICT = "stratified/bayes", "stratified/bayes, strict"
+BY_PREDICATE = "stratified/bayes, by predicate"
+METHODS = (
+    DEFAULT,
+    "srs/wilson",
+    "srs/ahpd",
+    "twcs/wilson",
+    "twcs/ahpd",
+    "assisted/difference",
+    "anytime/betting",
+)
+STRICT_METHODS = (STRICT, "srs/fixed-width")
+SRS = ("srs/wilson", "srs/ahpd", "srs/fixed-width", "anytime/betting")
+COARSE = np.round(np.arange(0.55, 0.991, 0.055), 3)
+"""Accuracies for the narrow margin and for all but simple random samples and the default."""
+BUDGETS = {"nell-sports": 140, "yago2-sample": 204}
+IDENTIFY, VERIFY = 45 / 3600, 25 / 3600
+"""Hours to identify a new subject and to verify a belief."""
+
+
+def make(name, population, **options):
+    return DESIGNS[name.removesuffix(", strict")](population, strict=name.endswith("strict"), **options)
+
+
+def run(design, gold, budget=10**9):
+    """Ask the gold labels until the margin is reached or the budget spent."""
+    answers = np.full(len(gold), NOT_ASKED, np.int8)
+    asked = 0
+    while asked < budget and not design.reached(answers):
+        draws = design.next(answers, 1)
+        if not draws:
+            break
+        answers[draws[0].position] = gold[draws[0].position]
+        asked += 1
+    return answers
+
+
+def people(structure):
+    n = len(structure.predicate)
+    return Population(
+        predicate=structure.predicate.astype(np.int64),
+        subject=structure.subject.astype(np.int64),
+        known=np.full(n, -1, np.int8),
+    )
+
+
+def held_by(groups, predicate, gold):
+    """For each predicate that has an interval, whether it holds the truth."""
+    truth = np.bincount(predicate, gold) / np.bincount(predicate)
+    return [
+        g.interval[0] - 1e-9 <= t <= g.interval[1] + 1e-9
+        for g, t in zip(groups, truth, strict=True)
+        if g.interval
+    ]
+
+
+def real_runs(job):
+    """One method on one real set: what each seed asked, found and missed."""
+    name, method, seeds, budget, objective = job
+    structure = read_real(name)
+    gold, predicate = structure.gold.astype(np.int8), structure.predicate.astype(np.int64)
+    population = people(structure)
+    by_predicate = np.bincount(predicate, gold) / np.bincount(predicate)
+    rows = []
+    for seed in range(seeds):
+        options = {"margin": None} if budget else {}
+        if objective:
+            options["objective"] = objective
+        design = make(method, population, seed=seed, **options)
+        answers = run(design, gold, budget or 10**9)
+        asked = np.flatnonzero(answers >= 0)
+        found, groups = design.estimate(answers), design.estimate_groups(answers, predicate)
+        low, high = found.interval
+        inside = held_by(groups, predicate, gold)
+        rows.append(
+            (
+                len(asked),
+                low - 1e-9 <= gold.mean() <= high + 1e-9,
+                abs(found.accuracy - gold.mean()),
+                float(np.mean([abs(g.accuracy - t) for g, t in zip(groups, by_predicate, strict=True)])),
+                float(np.mean(inside)) if inside else np.nan,
+                VERIFY * len(asked) + IDENTIFY * len(np.unique(population.subject[asked])),
+            )
+        )
+    rows = np.array(rows, float)
+    return {
+        "set": name,
+        "method": method,
+        "seeds": seeds,
+        "budget": budget,
+        "objective": objective,
+        "mean": rows.mean(axis=0).tolist(),
+        "sd": rows.std(axis=0).tolist(),
+    }
+
+
+def known_error(structure, budget, seeds=4000):
+    """Mean error of an allocation that knows each predicate's accuracy (Neyman), one label each at least."""
+    rng = np.random.default_rng(0)
+    size = np.bincount(structure.predicate)
+    true = np.bincount(structure.predicate, structure.gold).astype(int)
+    doubt = size * np.sqrt(true / size * (1 - true / size))
+    share = np.ones(len(size), int)
+    while share.sum() < budget:
+        share[np.argmax(np.where(share < size, (doubt + 1e-9 * size) / (share + 0.5), -1))] += 1
+    drawn = rng.hypergeometric(true, size - true, share, (seeds, len(size)))
+    return float(np.abs((drawn / share * size).sum(axis=1) / size.sum() - structure.gold.mean()).mean())
+
+
+def srs_rule(method, margin, level) -> tuple[Callable, dict]:
+    if method == "srs/fixed-width":
+        shrink, z = FIXED_WIDTH[margin][level]
+        return partial(intervals.adjusted_wald, shrink=shrink, z=z), {"widened": True}
+    if method == "anytime/betting":
+        return partial(intervals.betting, size=np.inf, level=level, margin=margin), {}
+    return partial(getattr(intervals, method.split("/")[1]), level=level), {"minimum": MINIMUM}
+
+
+def curve(method, structure, effects, margin, level, seeds, points, found, **more):
+    """One curve; `found` are its mean labels, their deviation and its coverage."""
+    labels, sd, covered = (x.tolist() for x in found)
+    return {
+        "method": method,
+        "structure": structure,
+        "effects": effects,
+        "margin": margin,
+        "level": level,
+        "seeds": seeds,
+        "accuracy": points.tolist(),
+        "labels": labels,
+        "sd": sd,
+        "coverage": covered,
+        **more,
+    }
+
+
+def exact_curves(job):
+    """A simple random sample, by exact recursion."""
+    method, margin, level = job
+    points = COARSE if margin == 0.03 else ACCURACIES
+    rule, options = srs_rule(method, margin, level)
+    found = recursion(rule, margin, points, **options)
+    return [curve(method, "any", "any", margin, level, None, points, found)]
+
+
+def stratified_curves(job):
+    """`stratified/bayes` at all levels, on one structure with one kind of effects."""
+    structure, effect, margins, points, seeds, seed, by_predicate = job
+    methods = {BY_PREDICATE: "predicate"} if by_predicate else {DEFAULT: "overall", STRICT: "strict"}
+    cases = [(m, margin, level) for margin in margins for m in methods for level in LEVELS]
+    stops = [Stop(margin, level, FACTORS[methods[m]][margin][level], SHRINK) for m, margin, level in cases]
+    found = simulate_stratified(structure, EFFECTS[effect], points, seeds, stops, seed, by_predicate)
+    return [
+        curve(m, structure.name, effect, margin, level, seeds, points, [x[:, j] for x in found])
+        for j, (m, margin, level) in enumerate(cases)
+    ]
+
+
+def assisted_curves(job):
+    """`assisted/difference` at all levels, on one structure with one kind of forecast."""
+    structure, forecast, margin, seeds, seed = job
+    stops = [Stop(margin, level, ASSISTED_FACTORS[margin][level], ASSISTED_SHRINK) for level in LEVELS]
+    found = simulate_assisted(structure, EFFECTS["mild"], COARSE, seeds, stops, seed, FORECASTS[forecast])
+    return [
+        curve(
+            "assisted/difference",
+            structure.name,
+            "mild",
+            margin,
+            level,
+            seeds,
+            COARSE,
+            [x[:, j] for x in found],
+            forecast=forecast,
+        )
+        for j, level in enumerate(LEVELS)
+    ]
+
+
+def twcs_curves(job):
+    """`twcs/wilson` and `twcs/ahpd` on one structure with one kind of effects."""
+    structure, effect, seeds, seed = job
+    found = simulate_twcs(structure, EFFECTS[effect], COARSE, seeds, 0.05, 0.95, seed)
+    return [
+        curve(m, structure.name, effect, 0.05, 0.95, seeds, COARSE, [x[:, j] for x in found])
+        for j, m in enumerate(("twcs/wilson", "twcs/ahpd"))
+    ]
+
+
+def predicate_intervals(job):
+    """How often the default's intervals of predicates hold the truth, through the interface."""
+    structure, effect, seeds = job
+    population = people(structure)
+    inside = np.empty((len(COARSE), seeds))
+    for seed in range(seeds):
+        rng = np.random.default_rng([seed, 17])
+        score = latents(rng, structure.predicate, structure.subject, *EFFECTS[effect])
+        ordered = np.sort(score)
+        for i, accuracy in enumerate(COARSE):
+            gold = (score > threshold(ordered, accuracy)).astype(np.int8)
+            design = make(DEFAULT, population, seed=seed)
+            groups = design.estimate_groups(run(design, gold), population.predicate)
+            inside[i, seed] = np.mean(held_by(groups, structure.predicate, gold))
+    return {
+        "structure": structure.name,
+        "effects": effect,
+        "seeds": seeds,
+        "coverage": inside.mean(axis=1).tolist(),
+        "error": float(inside.mean(axis=0).std() / np.sqrt(seeds)),
+    }
+
+
+def measure(processes, seeds, real_seeds):
+    """All results: `seeds` a point in the sweep, `real_seeds` on the real sets, four times as many at a budget."""
+    shapes = structures()
+    began = time.time()
+    with ProcessPoolExecutor(processes) as pool:
+        sets = [name for name in REAL if read_real(name) is not None]
+        jobs = [(name, m, real_seeds, None, None) for name in sets for m in (*METHODS, *STRICT_METHODS)]
+        jobs += [
+            (name, *how, BUDGETS[name], objective)
+            for name in sets
+            for how, objective in (
+                ((DEFAULT, 4 * real_seeds), "overall"),
+                ((DEFAULT, 4 * real_seeds), "predicate"),
+                (("srs/wilson", 4 * real_seeds), None),
+            )
+        ]
+        real = pool.map(real_runs, jobs)
+        intervals_of = pool.map(
+            predicate_intervals, [(s, e, max(1, seeds // 50)) for s in shapes for e in EFFECTS]
+        )
+        both = [(i, s, e) for i, s in enumerate(shapes) for e in EFFECTS]
+        todo = [
+            (assisted_curves, [(s, f, m, seeds, i) for m in MARGINS for i, s in enumerate(shapes) for f in FORECASTS]),
+            (stratified_curves, [(s, e, (0.03,), COARSE, seeds, i, False) for i, s, e in both]),
+            (stratified_curves, [(s, e, (0.05,), COARSE, seeds, i, True) for i, s, e in both]),
+            (stratified_curves, [(s, e, (0.05, 0.1), ACCURACIES, seeds, i, False) for i, s, e in both]),
+            (twcs_curves, [(s, e, seeds, i) for i, s, e in both]),
+            (exact_curves, [(m, *g) for m in SRS for g in product(MARGINS, LEVELS)]),
+        ]  # fmt: skip
+        found = [pool.map(make_curves, jobs) for make_curves, jobs in todo]
+        results = {
+            "seeds": seeds,
+            "processes": processes,
+            "real": list(real),
+            "known": {name: known_error(read_real(name), BUDGETS[name]) for name in sets},
+            "predicates": list(intervals_of),
+            "curves": [c for part in found for curves in part for c in curves],
+        }
+    results["minutes"] = (time.time() - began) / 60
+    results["load"] = os.getloadavg()[2]
+    return results
