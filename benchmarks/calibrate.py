@@ -1,9 +1,7 @@
-"""Find the constants of the calibrated methods from synthetic labels: no real label or graph is read.
+"""Find the constants in rdf_kgeval/estimation/calibration.py from synthetic labels: no real label or graph is read.
 
-    python benchmarks/calibrate.py [prior] [stratified] [assisted] [fixed-width] [--processes 2] [--check]
+    python benchmarks/calibrate.py [stratified] [assisted] [fixed-width] [--processes 2] [--check]
 
-prior        the prior of the hierarchical model (`KAPPAS`, `MEAN_PRIOR`) and `SHRINK`: among a few, those that need
-             the fewest labels, by simulation
 stratified   `FACTORS` by margin and level, by simulation
 assisted     `ASSISTED_FACTORS` likewise
 fixed-width  `FIXED_WIDTH`, by exact recursion
@@ -19,7 +17,6 @@ one, which is all the reserve there is; coverage.py judges the outcome with othe
 import argparse
 import sys
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
 from itertools import product
 from pprint import pformat
 
@@ -30,31 +27,25 @@ from sweep import (
     Stop,
     compiled,
     generated,
-    recursion,
     simulate_assisted,
     simulate_stratified,
 )
 
-from rdf_kgeval.estimation import hierarchy, intervals
 from rdf_kgeval.estimation.calibration import (
     ASSISTED_FACTORS,
-    ASSISTED_SHRINK,
     FACTORS,
     FIXED_WIDTH,
     LEVELS,
     MARGINS,
-    SHRINK,
 )
-from rdf_kgeval.estimation.hierarchy import make_grid
 from rdf_kgeval.estimation.intervals import quantile
 
-EVEN = np.round(np.arange(0.55, 0.991, 0.04), 2)
-"""Accuracies over which coverage is pooled and labels are compared."""
-TRIED = np.round(np.arange(1.0, 1.405, 0.01), 2)
+EVEN = np.round(np.arange(0.55, 0.991, 0.055), 3)
+"""Accuracies over which coverage is pooled."""
+TRIED = np.round(np.arange(1.0, 1.205, 0.01), 2)
 """Factors; none below 1, so that the interval of a run whose budget ends first holds the level."""
-KAPPAS = ((1.0, 3.0, 9.0, 27.0, 81.0), (2.0, 4.0, 8.0, 16.0, 32.0, 64.0), (4.0, 16.0, 64.0))
-MEAN_PRIORS = (0.75, 1.0, 1.25, 1.5, 2.0)
-SHRINKS = (0.0, 0.25, 0.5, 1.0)
+SEEDS = 4000
+"""For each curve and accuracy, when the constants in the code were found."""
 
 
 def points(margin):
@@ -62,7 +53,7 @@ def points(margin):
 
     There the first interval that can stop a run, [1 - 2 * margin, 1], misses the truth.
     """
-    near = 1 - 2 * margin - np.array([0.001, 0.005, 0.01, 0.02, 0.03, 0.05])
+    near = 1 - 2 * margin - np.array([0.001, 0.005, 0.01, 0.03])
     return np.unique(np.concatenate([EVEN, np.round(near, 4)]))
 
 
@@ -82,54 +73,20 @@ def least_factor(covered, margin, level, strict):
     return at
 
 
-def simulate_prior(job):
-    """Labels and coverage, arrays (point, shrink, factor), at the middle margin and level."""
-    kappas, mean_prior, i, effect, seeds = job
-    stops = [Stop(0.05, 0.95, f, shrink) for shrink in SHRINKS for f in TRIED]
-    labels, _, covered = simulate_stratified(
-        generated()[i], EFFECTS[effect], points(0.05), seeds, stops, i, grid=make_grid(kappas, mean_prior)
-    )
-    return [x.reshape(len(x), len(SHRINKS), len(TRIED)) for x in (labels, covered)]
-
-
-def calibrate_prior(pool, seeds):
-    """The prior and the shrinkage that need the fewest labels, with the factor that each needs for its promise.
-
-    Labels are compared with those of `srs/wilson` by the mean of the logarithm of their ratio over structures,
-    effects and accuracies 0.55 to 0.99.
-    """
-    wilson = recursion(partial(intervals.wilson, level=0.95), 0.05, EVEN, minimum=30)[0]
-    candidates = list(product(KAPPAS, MEAN_PRIORS))
-    curves = [(i, effect, seeds // 4) for i in range(len(generated())) for effect in EFFECTS]
-    found = list(pool.map(simulate_prior, [(*c, *curve) for c in candidates for curve in curves]))
-    scores = {}
-    for n, (kappas, mean_prior) in enumerate(candidates):
-        labels, covered = (
-            np.array(x) for x in zip(*found[n * len(curves) : (n + 1) * len(curves)], strict=True)
-        )
-        for s, shrink in enumerate(SHRINKS):
-            at = least_factor(covered[:, :, s], 0.05, 0.95, False)
-            needed = labels[:, np.isin(points(0.05), EVEN), s, at]
-            scores[kappas, mean_prior, shrink] = float(np.log(needed / wilson).mean())
-            print(kappas, mean_prior, shrink, round(scores[kappas, mean_prior, shrink], 4), flush=True)
-    kappas, mean_prior, shrink = min(scores, key=scores.__getitem__)
-    return {"KAPPAS": kappas, "MEAN_PRIOR": mean_prior, "SHRINK": shrink}
-
-
 def simulate_factors(job):
     """Coverage of `stratified/bayes`, an array (point, level, factor)."""
     margin, i, effect, by_predicate, seeds = job
-    stops = [Stop(margin, level, f, SHRINK) for level in LEVELS for f in TRIED]
+    stops = [Stop(margin, level, f) for level in LEVELS for f in TRIED]
     covered = simulate_stratified(
         generated()[i], EFFECTS[effect], points(margin), seeds, stops, i, by_predicate
     )[2]
     return covered.reshape(len(covered), len(LEVELS), len(TRIED))
 
 
-def calibrate_stratified(pool, seeds):
+def calibrate_stratified(pool, seeds, margins=MARGINS):
     """`FACTORS`, for either objective and strict."""
     found = {kind: {} for kind in FACTORS}
-    for margin, by_predicate in product(MARGINS, (False, True)):
+    for margin, by_predicate in product(margins, (False, True)):
         jobs = [
             (margin, i, effect, by_predicate, seeds) for i in range(len(generated())) for effect in EFFECTS
         ]
@@ -145,7 +102,7 @@ def calibrate_stratified(pool, seeds):
 def simulate_forecasts(job):
     """Coverage of `assisted/difference`, an array (point, level, factor)."""
     margin, i, forecast, seeds = job
-    stops = [Stop(margin, level, f, ASSISTED_SHRINK) for level in LEVELS for f in TRIED]
+    stops = [Stop(margin, level, f) for level in LEVELS for f in TRIED]
     covered = simulate_assisted(
         generated()[i], EFFECTS["mild"], points(margin), seeds, stops, i, FORECASTS[forecast]
     )[2]
@@ -258,15 +215,11 @@ def calibrate_fixed_width(pool, _seeds):
 
 
 PARTS = {
-    "prior": calibrate_prior,
     "stratified": calibrate_stratified,
     "assisted": calibrate_assisted,
     "fixed-width": calibrate_fixed_width,
 }
 CODE = {
-    "KAPPAS": hierarchy.KAPPAS,
-    "MEAN_PRIOR": hierarchy.MEAN_PRIOR,
-    "SHRINK": SHRINK,
     "FACTORS": FACTORS,
     "ASSISTED_FACTORS": ASSISTED_FACTORS,
     "FIXED_WIDTH": FIXED_WIDTH,
@@ -279,9 +232,7 @@ def main() -> None:
     )
     parser.add_argument("parts", nargs="*", default=list(PARTS), help=", ".join(PARTS))
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument(
-        "--seeds", type=int, default=8000, help="for each curve and accuracy; the code's: 8000"
-    )
+    parser.add_argument("--seeds", type=int, default=SEEDS, help="for each curve and accuracy")
     parser.add_argument("--check", action="store_true", help="fail where the code has other constants")
     options = parser.parse_args()
     other = []

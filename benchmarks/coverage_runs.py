@@ -27,12 +27,10 @@ from sweep import (
 from rdf_kgeval.estimation import DESIGNS, Population, intervals
 from rdf_kgeval.estimation.calibration import (
     ASSISTED_FACTORS,
-    ASSISTED_SHRINK,
     FACTORS,
     FIXED_WIDTH,
     LEVELS,
     MARGINS,
-    SHRINK,
 )
 from rdf_kgeval.estimation.srs import MINIMUM
 from rdf_kgeval.verdicts import NOT_ASKED
@@ -187,7 +185,7 @@ def stratified_curves(job):
     structure, effect, margins, points, seeds, seed, by_predicate = job
     methods = {BY_PREDICATE: "predicate"} if by_predicate else {DEFAULT: "overall", STRICT: "strict"}
     cases = [(m, margin, level) for margin in margins for m in methods for level in LEVELS]
-    stops = [Stop(margin, level, FACTORS[methods[m]][margin][level], SHRINK) for m, margin, level in cases]
+    stops = [Stop(margin, level, FACTORS[methods[m]][margin][level]) for m, margin, level in cases]
     found = simulate_stratified(structure, EFFECTS[effect], points, seeds, stops, seed, by_predicate)
     return [
         curve(m, structure.name, effect, margin, level, seeds, points, [x[:, j] for x in found])
@@ -198,7 +196,7 @@ def stratified_curves(job):
 def assisted_curves(job):
     """`assisted/difference` at all levels, on one structure with one kind of forecast."""
     structure, forecast, margin, seeds, seed = job
-    stops = [Stop(margin, level, ASSISTED_FACTORS[margin][level], ASSISTED_SHRINK) for level in LEVELS]
+    stops = [Stop(margin, level, ASSISTED_FACTORS[margin][level]) for level in LEVELS]
     found = simulate_assisted(structure, EFFECTS["mild"], COARSE, seeds, stops, seed, FORECASTS[forecast])
     return [
         curve(

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from rdf_kgeval.estimation.assisted import moments, plan, record
+from rdf_kgeval.estimation.calibration import SHRINK
 from rdf_kgeval.estimation.hierarchy import GRID, begin, doubts, observe
 from rdf_kgeval.estimation.intervals import quantile
 from rdf_kgeval.estimation.stratified import block_length, first_block, next_block, strata_of
@@ -112,7 +113,7 @@ def threshold(ordered, accuracy):
 
 
 @compiled
-def run_stratified(label, size, a, b, prior, tables, margins, shrinks, after, by_predicate, stop, low, high):
+def run_stratified(label, size, a, b, prior, tables, margins, after, by_predicate, stop, low, high):
     """One run, read in the order of `label` within each stratum, through the stops by all tables.
 
     stop, low and high receive, for each table, the number of labels and the interval at its stop; a table cannot
@@ -145,11 +146,11 @@ def run_stratified(label, size, a, b, prior, tables, margins, shrinks, after, by
             for j in range(stop.size):
                 if stop[j] or (after[j] >= 0 and stop[after[j]] == 0):
                     continue
-                if most - least <= 2 * margins[j] or precise(middle, spread, shrinks[j], tables[j]):
+                if most - least <= 2 * margins[j] or precise(middle, spread, SHRINK, tables[j]):
                     stop[j] = drawn
                     left -= 1
                     nu = max(middle * (1 - middle) / max(spread, 1e-12) - 1, 1e-3)
-                    x = best_start(middle * nu + shrinks[j], (1 - middle) * nu + shrinks[j], 2 * margins[j])
+                    x = best_start(middle * nu + SHRINK, (1 - middle) * nu + SHRINK, 2 * margins[j])
                     low[j], high[j] = max(x, least), min(x + 2 * margins[j], most)
             if left == 0:
                 break
@@ -169,7 +170,6 @@ def sweep_stratified(
     prior,
     tables,
     margins,
-    shrinks,
     after,
     by_predicate,
 ):
@@ -192,9 +192,7 @@ def sweep_stratified(
             for u in range(label.size):
                 label[u] = score[u] > bar
             truth = label.sum() / label.size
-            run_stratified(
-                label, size, a, b, prior, tables, margins, shrinks, after, by_predicate, stop, low, high
-            )
+            run_stratified(label, size, a, b, prior, tables, margins, after, by_predicate, stop, low, high)
             for j in range(margins.size):
                 labels[i, j] += stop[j]
                 labels_squared[i, j] += stop[j] ** 2
@@ -203,7 +201,7 @@ def sweep_stratified(
 
 
 @compiled
-def run_assisted(random, label, size, a, b, prior, tables, margins, shrinks, after, stop, low, high):
+def run_assisted(random, label, size, a, b, prior, tables, margins, after, stop, low, high):
     """One run of `assisted/difference`, read in the order of `label` within each cell, through all stops.
 
     The cells are drawn by the numbers in `random`, evenly distributed over [0, 1), one for each draw.
@@ -241,11 +239,11 @@ def run_assisted(random, label, size, a, b, prior, tables, margins, shrinks, aft
             for j in range(stop.size):
                 if stop[j] or (after[j] >= 0 and stop[after[j]] == 0):
                     continue
-                if most - least <= 2 * margins[j] or precise(middle, spread, shrinks[j], tables[j]):
+                if most - least <= 2 * margins[j] or precise(middle, spread, SHRINK, tables[j]):
                     stop[j] = drawn
                     left -= 1
                     nu = max(middle * (1 - middle) / max(spread, 1e-12) - 1, 1e-3)
-                    x = best_start(middle * nu + shrinks[j], (1 - middle) * nu + shrinks[j], 2 * margins[j])
+                    x = best_start(middle * nu + SHRINK, (1 - middle) * nu + SHRINK, 2 * margins[j])
                     low[j], high[j] = max(x, least), min(x + 2 * margins[j], most)
             if left == 0:
                 break
@@ -266,7 +264,6 @@ def sweep_assisted(
     prior,
     tables,
     margins,
-    shrinks,
     after,
 ):
     """Labels and coverage summed over seeds: arrays (accuracy, table).
@@ -290,9 +287,7 @@ def sweep_assisted(
             size = size[size > 0]
             truth = right.sum() / right.size
             random = rng.random(score.size)
-            run_assisted(
-                random, right[order], size, a, b, prior, tables, margins, shrinks, after, stop, low, high
-            )
+            run_assisted(random, right[order], size, a, b, prior, tables, margins, after, stop, low, high)
             for j in range(margins.size):
                 labels[i, j] += stop[j]
                 labels_squared[i, j] += stop[j] ** 2
@@ -307,7 +302,6 @@ class Stop:
     margin: float
     level: float
     factor: float
-    shrink: float
 
     @property
     def mass(self) -> float:
@@ -321,7 +315,7 @@ def tabulate(stops):
     for j, (one, other) in enumerate(pairwise(stops), start=1):
         if replace(one, factor=other.factor) == other and one.factor <= other.factor:
             after[j] = j - 1
-    return tables, np.array([s.margin for s in stops]), np.array([s.shrink for s in stops]), after
+    return tables, np.array([s.margin for s in stops]), after
 
 
 def averages(seeds, labels, squared, covered):
@@ -330,7 +324,7 @@ def averages(seeds, labels, squared, covered):
     return mean, np.sqrt(np.maximum(squared / seeds - mean**2, 0.0)), covered / seeds
 
 
-def simulate_stratified(structure, effects, accuracies, seeds, stops, seed=0, by_predicate=False, grid=GRID):
+def simulate_stratified(structure, effects, accuracies, seeds, stops, seed=0, by_predicate=False):
     """`stratified/bayes` with labels drawn anew for each seed."""
     stratum = strata_of(structure.predicate, by_predicate)
     order = np.argsort(stratum, kind="stable")
@@ -342,9 +336,9 @@ def simulate_stratified(structure, effects, accuracies, seeds, stops, seed=0, by
         np.array(effects),
         np.asarray(accuracies),
         seeds,
-        grid.a,
-        grid.b,
-        grid.weight,
+        GRID.a,
+        GRID.b,
+        GRID.weight,
         *tabulate(stops),
         by_predicate,
     )

@@ -18,8 +18,8 @@ import numpy as np
 from rdf_kgeval.estimation import srs
 from rdf_kgeval.estimation.calibration import (
     ASSISTED_FACTORS,
-    ASSISTED_SHRINK,
     FALLBACK,
+    SHRINK,
     calibrated_margin,
     stopping_mass,
 )
@@ -159,7 +159,7 @@ class Assisted(Path):
         if high - low <= 2 * self.margin:
             return True
         if self._true[0] == self._true[1]:
-            return bool(precise(*moments(self._sums[0]), ASSISTED_SHRINK, self._table))
+            return bool(precise(*moments(self._sums[0]), SHRINK, self._table))
         low, high = self._ends(None)
         return high - low <= 2 * self.margin
 
@@ -178,7 +178,7 @@ class Assisted(Path):
         for sums in self._sums:
             mean, variance = moments(sums)
             nu = max(mean * (1 - mean) / variance - 1, 1e-3)
-            a, b = mean * nu + ASSISTED_SHRINK, (1 - mean) * nu + ASSISTED_SHRINK
+            a, b = mean * nu + SHRINK, (1 - mean) * nu + SHRINK
             width = 2 * (half_width(a, b, self._mass) if margin is None else margin)
             start = best_start(a, b, width)
             found.append((start, start + width))

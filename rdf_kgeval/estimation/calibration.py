@@ -14,7 +14,7 @@ MARGINS = (0.03, 0.05, 0.1)
 LEVELS = (0.9, 0.95, 0.99)
 
 SHRINK = 0.5
-"""Pseudo-counts on either side by which the posterior of `stratified/bayes` is shrunk."""
+"""Pseudo-counts on either side by which a posterior is shrunk: those of Jeffreys' prior."""
 
 FACTORS: dict[str, Table] = {
     "overall": {m: dict.fromkeys(LEVELS, 1.04) for m in MARGINS},
@@ -23,7 +23,6 @@ FACTORS: dict[str, Table] = {
 }
 """By how much z, the normal quantile of the mass at which `stratified/bayes` stops, exceeds the level's."""
 
-ASSISTED_SHRINK = 0.5
 ASSISTED_FACTORS: Table = {m: dict.fromkeys(LEVELS, 1.1) for m in MARGINS}
 """The same for `assisted/difference`."""
 

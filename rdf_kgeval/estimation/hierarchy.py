@@ -21,12 +21,10 @@ from scipy.special import betaln
 from rdf_kgeval.estimation.design import Floats, Ints
 from rdf_kgeval.inference.kernel import kernel
 
-KAPPAS = (1.0, 3.0, 9.0, 27.0, 81.0)
-"""Likeness of the strata: how many answers elsewhere weigh as much as one's own."""
+KAPPAS = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
+"""Likeness of the strata, as many answers as the others are worth; a stratum with 2 may have any accuracy."""
 MEANS = 24
 """Grid points for the mean, equally spaced in the arcsine scale, where a proportion's error is even."""
-MEAN_PRIOR = 1.25
-"""The mean's prior is Beta(c, c) with this c."""
 
 ENDLESS = 1e6
 """Times its size, a stratum is as good as infinite."""
@@ -41,16 +39,16 @@ class Grid:
     weight: Floats
 
 
-def make_grid(kappas: tuple[float, ...], mean_prior: float) -> Grid:
-    """The grid for these kappas, all as likely, and a mean ~ Beta(c, c) with c the `mean_prior`."""
+def make_grid() -> Grid:
+    """The grid that all hierarchical estimates use: every kappa and every mean is as likely as any other."""
     angle = np.pi * (np.arange(MEANS) + 0.5) / (2 * MEANS)
-    kappa, mu = (x.ravel() for x in np.meshgrid(kappas, np.sin(angle) ** 2, indexing="ij"))
-    weight = (mu * (1 - mu)) ** (mean_prior - 0.5)
+    kappa, mu = (x.ravel() for x in np.meshgrid(KAPPAS, np.sin(angle) ** 2, indexing="ij"))
+    # What an equal step of the angle spans in the mean.
+    weight = np.sqrt(mu * (1 - mu))
     return Grid(mu * kappa, (1 - mu) * kappa, weight / weight.sum())
 
 
-GRID = make_grid(KAPPAS, MEAN_PRIOR)
-"""The grid that all hierarchical estimates use."""
+GRID = make_grid()
 
 
 @kernel
