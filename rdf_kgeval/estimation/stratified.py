@@ -1,4 +1,14 @@
-"""`stratified/bayes`: strata by predicate, labels where they teach most, a posterior that ends it."""
+"""`stratified/bayes`: strata by predicate, labels where they teach most, a posterior that ends it.
+
+The posterior of the graph's accuracy A is that of the hierarchical model (hierarchy.py), taken as a Beta
+distribution with its mean and variance. Asking stops when an interval of width `2 * margin` holds enough:
+
+`max_x P(x <= A <= x + 2 * margin) >= 2 * Phi(f * z) - 1`
+
+with the level's normal quantile z and a factor f >= 1, by margin and level (calibration.py), which makes up
+for stopping at a lucky moment. Allocation: Neyman (JRSS 1934), by the posterior's doubt in place of the
+unknown variances.
+"""
 
 import numpy as np
 
@@ -193,7 +203,7 @@ class Stratified(Path):
         return found[0][0], found[1][1]
 
     def estimate(self, answers: Int8s) -> Estimate:
-        """The posterior mean; at the stop with the interval of the margin, before it with the one reached."""
+        """The stratified mean; at the stop with the margin's interval, before it with the one reached."""
         self._follow(answers)
         if not len(self._order):
             return self.scale.estimate(0.5, (0.5, 0.5))
