@@ -1,10 +1,10 @@
 """What every method promises and what it keeps: writes COVERAGE.md and figures/coverage-*.svg beside this file.
 
-    python benchmarks/coverage.py [--processes 2] [--seeds 10000] [--real-seeds 1000] [--report]
+    python benchmarks/coverage.py [--parts real,stratified,...] [--processes 2] [--seeds 10000]
 
 Part (a) runs the designs on the real sets through the interface that `kgeval evaluate` uses. Part (b) is the
 synthetic sweep: exact recursion for simple random samples, compiled runs for all others. Results are kept in
-figures/coverage.json, from which `--report` writes the text and the figures again.
+figures/coverage-*.json as each part ends; a run of some parts, or of none, keeps the others.
 """
 
 import argparse
@@ -17,25 +17,27 @@ if __name__ != "__main__":
 
 def main() -> None:
     from coverage_report import draw, report
-    from coverage_runs import measure
+    from coverage_runs import PARTS, measure
 
     here = Path(__file__).parent
     figures = here / "figures"
-    store = figures / "coverage.json"
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--seeds", type=int, default=10_000, help="seeds a point in the sweep")
-    parser.add_argument("--real-seeds", type=int, default=1000, help="seeds on the real sets")
     parser.add_argument(
-        "--report", action="store_true", help="only write text and figures from the kept results"
+        "--seeds", type=int, default=10_000, help="seeds a point in the sweep; a tenth on the real sets"
     )
+    parser.add_argument("--parts", default=",".join(PARTS), help="what to measure, or an empty text")
     options = parser.parse_args()
     figures.mkdir(exist_ok=True)
-    if not options.report:
-        store.write_text(json.dumps(measure(options.processes, options.seeds, options.real_seeds)))
-    results = json.loads(store.read_text())
+    for part in filter(None, options.parts.split(",")):
+        found = measure(part, options.processes, options.seeds)
+        (figures / f"coverage-{part}.json").write_text(json.dumps(found))
+    kept = {part: figures / f"coverage-{part}.json" for part in PARTS}
+    if missing := [part for part, store in kept.items() if not store.exists()]:
+        raise SystemExit(f"{', '.join(missing)} not yet measured; nothing is written")
+    results = {part: json.loads(store.read_text()) for part, store in kept.items()}
     draw(results, figures)
     (here / "COVERAGE.md").write_text(report(results))
 

@@ -1,6 +1,6 @@
 """The runs behind COVERAGE.md: designs on the real sets, and the synthetic sweep of sweep.py and clusters.py."""
 
-import os
+import resource
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -247,44 +247,72 @@ def predicate_intervals(job):
     }
 
 
-def measure(processes, seeds, real_seeds):
-    """All results: `seeds` a point in the sweep, `real_seeds` on the real sets, four times as many at a budget."""
-    shapes = structures()
-    began = time.time()
+def measure_real(pool, seeds):
+    """The real sets, with each method's own stop and at the paper's budgets; there with four times the seeds."""
+    sets = [name for name in REAL if read_real(name) is not None]
+    jobs = [(name, m, seeds // 10, None, None) for name in sets for m in (*METHODS, *STRICT_METHODS)]
+    at_budget = ((DEFAULT, "overall"), (DEFAULT, "predicate"), ("srs/wilson", None))
+    jobs += [(name, m, seeds * 2 // 5, BUDGETS[name], o) for name in sets for m, o in at_budget]
+    known = {name: known_error(read_real(name), BUDGETS[name]) for name in sets}
+    return {"runs": list(pool.map(real_runs, jobs)), "known": known}
+
+
+def measure_predicates(pool, seeds):
+    """Intervals of predicates."""
+    jobs = [(s, e, max(1, seeds // 50)) for s in structures() for e in EFFECTS]
+    return list(pool.map(predicate_intervals, jobs))
+
+
+def measure_curves(make_curves, make_jobs):
+    """A part of the sweep."""
+
+    def measure(pool, seeds):
+        return [c for curves in pool.map(make_curves, make_jobs(seeds)) for c in curves]
+
+    return measure
+
+
+BOTH = [(i, s, e) for i, s in enumerate(structures()) for e in EFFECTS]
+PARTS = {
+    "real": measure_real,
+    "predicates": measure_predicates,
+    "exact": measure_curves(
+        exact_curves, lambda seeds: [(m, *g) for m in SRS for g in product(MARGINS, LEVELS)]
+    ),
+    "stratified": measure_curves(
+        stratified_curves,
+        lambda seeds: (
+            [(s, e, (0.03,), COARSE, seeds, i, False) for i, s, e in BOTH]
+            + [(s, e, (0.05, 0.1), ACCURACIES, seeds, i, False) for i, s, e in BOTH]
+        ),
+    ),
+    "by-predicate": measure_curves(
+        stratified_curves, lambda seeds: [(s, e, (0.05,), COARSE, seeds, i, True) for i, s, e in BOTH]
+    ),
+    "twcs": measure_curves(twcs_curves, lambda seeds: [(s, e, seeds, i) for i, s, e in BOTH]),
+    "assisted": measure_curves(
+        assisted_curves,
+        lambda seeds: [
+            (s, f, m, seeds, i) for m in MARGINS for i, s in enumerate(structures()) for f in FORECASTS
+        ],
+    ),
+}
+SWEEP = ("stratified", "by-predicate", "twcs", "assisted", "exact")
+
+
+def measure(part, processes, seeds):
+    """One part's results, with how long it took."""
+    began, spent = time.time(), cpu_seconds()
     with ProcessPoolExecutor(processes) as pool:
-        sets = [name for name in REAL if read_real(name) is not None]
-        jobs = [(name, m, real_seeds, None, None) for name in sets for m in (*METHODS, *STRICT_METHODS)]
-        jobs += [
-            (name, *how, BUDGETS[name], objective)
-            for name in sets
-            for how, objective in (
-                ((DEFAULT, 4 * real_seeds), "overall"),
-                ((DEFAULT, 4 * real_seeds), "predicate"),
-                (("srs/wilson", 4 * real_seeds), None),
-            )
-        ]
-        real = pool.map(real_runs, jobs)
-        intervals_of = pool.map(
-            predicate_intervals, [(s, e, max(1, seeds // 50)) for s in shapes for e in EFFECTS]
-        )
-        both = [(i, s, e) for i, s in enumerate(shapes) for e in EFFECTS]
-        todo = [
-            (assisted_curves, [(s, f, m, seeds, i) for m in MARGINS for i, s in enumerate(shapes) for f in FORECASTS]),
-            (stratified_curves, [(s, e, (0.03,), COARSE, seeds, i, False) for i, s, e in both]),
-            (stratified_curves, [(s, e, (0.05,), COARSE, seeds, i, True) for i, s, e in both]),
-            (stratified_curves, [(s, e, (0.05, 0.1), ACCURACIES, seeds, i, False) for i, s, e in both]),
-            (twcs_curves, [(s, e, seeds, i) for i, s, e in both]),
-            (exact_curves, [(m, *g) for m in SRS for g in product(MARGINS, LEVELS)]),
-        ]  # fmt: skip
-        found = [pool.map(make_curves, jobs) for make_curves, jobs in todo]
-        results = {
-            "seeds": seeds,
-            "processes": processes,
-            "real": list(real),
-            "known": {name: known_error(read_real(name), BUDGETS[name]) for name in sets},
-            "predicates": list(intervals_of),
-            "curves": [c for part in found for curves in part for c in curves],
-        }
-    results["minutes"] = (time.time() - began) / 60
-    results["load"] = os.getloadavg()[2]
-    return results
+        found = PARTS[part](pool, seeds)
+    return {
+        "found": found,
+        "seeds": seeds,
+        "minutes": (time.time() - began) / 60,
+        "cpu_minutes": (cpu_seconds() - spent) / 60,
+    }
+
+
+def cpu_seconds():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

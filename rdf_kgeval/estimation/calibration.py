@@ -17,9 +17,21 @@ SHRINK = 0.5
 """Pseudo-counts on either side by which a posterior is shrunk: those of Jeffreys' prior."""
 
 FACTORS: dict[str, Table] = {
-    "overall": {m: dict.fromkeys(LEVELS, 1.04) for m in MARGINS},
-    "predicate": {m: dict.fromkeys(LEVELS, 1.04) for m in MARGINS},
-    "strict": {m: dict.fromkeys(LEVELS, 1.11) for m in MARGINS},
+    "overall": {
+        0.03: {0.9: 1.07, 0.95: 1.05, 0.99: 1.04},
+        0.05: {0.9: 1.08, 0.95: 1.05, 0.99: 1.03},
+        0.1: {0.9: 1.1, 0.95: 1.05, 0.99: 1.02},
+    },
+    "predicate": {
+        0.03: {0.9: 1.17, 0.95: 1.15, 0.99: 1.15},
+        0.05: {0.9: 1.16, 0.95: 1.12, 0.99: 1.14},
+        0.1: {0.9: 1.14, 0.95: 1.12, 0.99: 1.14},
+    },
+    "strict": {
+        0.03: {0.9: 1.13, 0.95: 1.12, 0.99: 1.11},
+        0.05: {0.9: 1.14, 0.95: 1.12, 0.99: 1.11},
+        0.1: {0.9: 1.14, 0.95: 1.11, 0.99: 1.1},
+    },
 }
 """By how much z, the normal quantile of the mass at which `stratified/bayes` stops, exceeds the level's."""
 
