@@ -22,7 +22,8 @@ from rdf_kgeval.estimation.design import Floats, Ints
 from rdf_kgeval.inference.kernel import kernel
 
 KAPPAS = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
-"""Likeness of the strata, as many answers as the others are worth; a stratum with 2 may have any accuracy."""
+"""Likeness of the strata, in answers that the others are worth: from 2, where around a mean of one half any
+accuracy is as likely as another, to 64, where they hardly differ."""
 MEANS = 24
 """Grid points for the mean, equally spaced in the arcsine scale, where a proportion's error is even."""
 
