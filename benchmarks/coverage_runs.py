@@ -272,6 +272,10 @@ def measure_curves(make_curves, make_jobs):
     return measure
 
 
+def forecast_jobs(margins, seeds):
+    return [(s, f, m, seeds, i) for m in margins for i, s in enumerate(structures()) for f in FORECASTS]
+
+
 BOTH = [(i, s, e) for i, s in enumerate(structures()) for e in EFFECTS]
 PARTS = {
     "real": measure_real,
@@ -290,14 +294,10 @@ PARTS = {
         stratified_curves, lambda seeds: [(s, e, (0.05,), COARSE, seeds, i, True) for i, s, e in BOTH]
     ),
     "twcs": measure_curves(twcs_curves, lambda seeds: [(s, e, seeds, i) for i, s, e in BOTH]),
-    "assisted": measure_curves(
-        assisted_curves,
-        lambda seeds: [
-            (s, f, m, seeds, i) for m in MARGINS for i, s in enumerate(structures()) for f in FORECASTS
-        ],
-    ),
+    "assisted": measure_curves(assisted_curves, lambda seeds: forecast_jobs(MARGINS[1:], seeds)),
+    "assisted-narrow": measure_curves(assisted_curves, lambda seeds: forecast_jobs(MARGINS[:1], seeds)),
 }
-SWEEP = ("stratified", "by-predicate", "twcs", "assisted", "exact")
+SWEEP = ("stratified", "by-predicate", "twcs", "assisted", "assisted-narrow", "exact")
 
 
 def measure(part, processes, seeds):
