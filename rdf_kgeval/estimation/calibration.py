@@ -40,7 +40,7 @@ ASSISTED_FACTORS: Table = {
     0.05: {0.9: 1.01, 0.95: 1.0, 0.99: 1.0},
     0.1: {0.9: 1.0, 0.95: 1.0, 0.99: 1.0},
 }
-"""The same for `assisted/difference`, whose variance has a reserve of its own: the draw that was entirely off."""
+"""The same for `assisted/difference`, whose variance has a reserve of its own: one draw entirely off."""
 
 FIXED_WIDTH = {
     0.03: {0.9: (1.5, 1.707), 0.95: (1.5, 2.046), 0.99: (2.0, 2.668)},
