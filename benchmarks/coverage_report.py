@@ -224,14 +224,13 @@ def report_sweep(results):
 
 def report(results):
     """The text of COVERAGE.md."""
-    minutes, cpu_minutes = (sum(part[k] for part in results.values()) for k in ("minutes", "cpu_minutes"))
+    cpu_minutes = sum(part["cpu_minutes"] for part in results.values())
     text = [
         "# Coverage, measured by benchmarks/coverage.py",
         "",
         f"{results['stratified']['seeds']:,} seeds a point of the synthetic sweep ({results['assisted-narrow']['seeds']:,} for "
         "`assisted/difference` at margin 0.03), or exact recursion (`srs`, `anytime`); "
-        f"{minutes:.0f} minutes in all with two processes at lowest priority beside other work, {cpu_minutes:.0f} minutes of "
-        "CPU. The promise: pooled over accuracies 0.55 to 0.99, stopping included, coverage is at least "
+        f"{cpu_minutes:.0f} minutes of CPU in all, half as long on two cores. The promise: pooled over accuracies 0.55 to 0.99, stopping included, coverage is at least "
         "the level, and at no accuracy more than 2 points below it; `strict`: at least the level at every accuracy. A "
         "method keeps it if no 99 % upper bound of a simulated coverage lies below what it promises. All constants come "
         "from `benchmarks/calibrate.py`, which uses synthetic labels on generated structures only.",
