@@ -224,13 +224,15 @@ def report_sweep(results):
 
 def report(results):
     """The text of COVERAGE.md."""
+    seeds = ", ".join(f"{part} {results[part]['seeds']:,}" for part in SWEEP if part != "exact")
     cpu_minutes = sum(part["cpu_minutes"] for part in results.values())
     text = [
         "# Coverage, measured by benchmarks/coverage.py",
         "",
-        f"{results['stratified']['seeds']:,} seeds a point of the synthetic sweep ({results['assisted-narrow']['seeds']:,} for "
-        "`assisted/difference` at margin 0.03), or exact recursion (`srs`, `anytime`); "
-        f"{cpu_minutes:.0f} minutes of CPU in all, half as long on two cores. The promise: pooled over accuracies 0.55 to 0.99, stopping included, coverage is at least "
+        "Exact recursion for `srs` and `anytime`, else seeds a point: "
+        f"{seeds}. "
+        f"{cpu_minutes:.0f} minutes of CPU in all, half as long on two cores. "
+        "The promise: pooled over accuracies 0.55 to 0.99, stopping included, coverage is at least "
         "the level, and at no accuracy more than 2 points below it; `strict`: at least the level at every accuracy. A "
         "method keeps it if no 99 % upper bound of a simulated coverage lies below what it promises. All constants come "
         "from `benchmarks/calibrate.py`, which uses synthetic labels on generated structures only.",
