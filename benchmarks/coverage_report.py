@@ -7,6 +7,8 @@ from rdf_kgeval.estimation.calibration import LEVELS, MARGINS
 
 SURE = 2.326
 """Standard errors up to the 99 % upper bound of a simulated coverage."""
+ENOUGH = 5000
+"""With fewer seeds a point, not to be contradicted says little."""
 SHOWN = [0.605, 0.77, 0.935, 0.99]
 """Accuracies at which labels are shown."""
 COLOURS = {
@@ -184,12 +186,14 @@ def report_sweep(results):
                 curves = select(results, method=method, margin=margin, level=level)
                 if curves:
                     low, mean, worst, kept = promise(curves, level, method in STRICT_METHODS)
+                    few = any(c["seeds"] is not None and c["seeds"] < ENOUGH for c in curves)
+                    verdict = "no" if not kept else "not contradicted" if few else "yes"
                     labels = np.mean(
                         [np.interp(SHOWN, c["accuracy"], c["labels"]) for c in plain(curves)], axis=0
                     )
                     text.append(
                         f"| {method} | {margin:g} | {level:g} | {len(curves)} | {low:.3f} | {mean:.3f} | {worst:.3f} | "
-                        f"{'yes' if kept else 'no'} | {' / '.join(f'{x:.0f}' for x in labels)} |"
+                        f"{verdict} | {' / '.join(f'{x:.0f}' for x in labels)} |"
                     )
     text += [
         "",
