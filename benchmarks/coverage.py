@@ -4,7 +4,7 @@
 
 Part (a) runs the designs on the real sets through the interface that `kgeval evaluate` uses. Part (b) is the
 synthetic sweep: exact recursion for simple random samples, compiled runs for all others. Results are kept in
-figures/coverage-*.json as each part ends; a run of some parts, or of none, keeps the others.
+figures/coverage-*.json as each part ends; a run of some parts, or of none, keeps the others, and the text says which are missing.
 """
 
 import argparse
@@ -35,9 +35,7 @@ def main() -> None:
         found = measure(part, options.processes, options.seeds)
         (figures / f"coverage-{part}.json").write_text(json.dumps(found))
     kept = {part: figures / f"coverage-{part}.json" for part in PARTS}
-    if missing := [part for part, store in kept.items() if not store.exists()]:
-        raise SystemExit(f"{', '.join(missing)} not yet measured; nothing is written")
-    results = {part: json.loads(store.read_text()) for part, store in kept.items()}
+    results = {part: json.loads(store.read_text()) for part, store in kept.items() if store.exists()}
     draw(results, figures)
     (here / "COVERAGE.md").write_text(report(results))
 

@@ -1,7 +1,7 @@
 """The text and the figures of COVERAGE.md."""
 
 import numpy as np
-from coverage_runs import BUDGETS, BY_PREDICATE, DEFAULT, METHODS, STRICT, STRICT_METHODS, SWEEP
+from coverage_runs import BUDGETS, BY_PREDICATE, DEFAULT, METHODS, PARTS, STRICT, STRICT_METHODS, SWEEP
 
 from rdf_kgeval.estimation.calibration import LEVELS, MARGINS
 
@@ -41,7 +41,7 @@ def promise(curves, level, strict):
 
 
 def sweep_of(results):
-    return [c for part in SWEEP for c in results[part]["found"]]
+    return [c for part in SWEEP if part in results for c in results[part]["found"]]
 
 
 def select(results, **wanted):
@@ -69,6 +69,8 @@ def draw(results, folder):
     left.axhline(0.95, color="black", lw=0.8)
     for method, colour in COLOURS.items():
         curves = plain(select(results, method=method, margin=0.05, level=0.95))
+        if not curves:
+            continue
         x = np.array(curves[0]["accuracy"])
         covered, labels = (np.array([c[k] for c in curves]) for k in ("coverage", "labels"))
         wide = 2 if method == DEFAULT else 1.3
@@ -103,6 +105,8 @@ def draw(results, folder):
             axis.axhline(level, color="black", lw=0.8)
             for method in (DEFAULT, STRICT, "assisted/difference", "srs/wilson", "srs/ahpd"):
                 curves = plain(select(results, method=method, margin=margin, level=level))
+                if not curves:
+                    continue
                 x, covered = curves[0]["accuracy"], np.array([c["coverage"] for c in curves])
                 axis.plot(x, covered.mean(axis=0), color=COLOURS[method], label=method, lw=1.3)
                 axis.fill_between(
@@ -169,6 +173,22 @@ def report_real(results):
     return text
 
 
+def report_predicates(found):
+    """The default's intervals of predicates."""
+    return [
+        "",
+        "How often the default's intervals of predicates hold the truth, on average over predicates and the accuracies",
+        "0.55 to 0.99 (margin 0.05, level 0.95):",
+        "",
+        "| structure | effects | seeds | coverage (standard error) | at the worst accuracy |",
+        "| --- | --- | --- | --- | --- |",
+        *(
+            f"| {c['structure']} | {c['effects']} | {c['seeds']} | {np.mean(c['coverage']):.3f} ({c['error']:.3f}) | {min(c['coverage']):.3f} |"
+            for c in found
+        ),
+    ]
+
+
 def report_sweep(results):
     """The synthetic sweep: each method at each margin and level, and each structure at the default ones."""
     text = [
@@ -199,16 +219,9 @@ def report_sweep(results):
         "",
         "![the default at every margin and level](figures/coverage-grid.svg)",
         "",
-        "How often the default's intervals of predicates hold the truth, on average over predicates and the accuracies",
-        "0.55 to 0.99 (margin 0.05, level 0.95):",
-        "",
-        "| structure | effects | seeds | coverage (standard error) | at the worst accuracy |",
-        "| --- | --- | --- | --- | --- |",
     ]
-    text += [
-        f"| {c['structure']} | {c['effects']} | {c['seeds']} | {np.mean(c['coverage']):.3f} ({c['error']:.3f}) | {min(c['coverage']):.3f} |"
-        for c in results["predicates"]["found"]
-    ]
+    if "predicates" in results:
+        text += report_predicates(results["predicates"]["found"])
     text += [
         "",
         "Each structure and kind of effects, margin 0.05, level 0.95:",
@@ -228,13 +241,17 @@ def report_sweep(results):
 
 def report(results):
     """The text of COVERAGE.md."""
-    seeds = ", ".join(f"{part} {results[part]['seeds']:,}" for part in SWEEP if part != "exact")
+    seeds = ", ".join(
+        f"{part} {results[part]['seeds']:,}" for part in SWEEP if part in results and part != "exact"
+    )
+    missing = ", ".join(part for part in PARTS if part not in results)
+    absent = f"Not yet measured: {missing}. " if missing else ""
     cpu_minutes = sum(part["cpu_minutes"] for part in results.values())
     text = [
         "# Coverage, measured by benchmarks/coverage.py",
         "",
         "Exact recursion for `srs` and `anytime`, else seeds a point: "
-        f"{seeds}. "
+        f"{seeds}. {absent}"
         f"{cpu_minutes:.0f} minutes of CPU in all, half as long on two cores. "
         "The promise: pooled over accuracies 0.55 to 0.99, stopping included, coverage is at least "
         "the level, and at no accuracy more than 2 points below it; `strict`: at least the level at every accuracy. A "
