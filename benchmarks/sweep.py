@@ -10,19 +10,24 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
+import numba
 import numpy as np
-from numba_first import numba
+from scipy.special import ndtr
 
 from rdf_kgeval.estimation.assisted import moments, plan, record
+from rdf_kgeval.estimation.calibration import SHRINK
 from rdf_kgeval.estimation.hierarchy import GRID, begin, doubts, observe
+from rdf_kgeval.estimation.intervals import quantile
 from rdf_kgeval.estimation.stratified import block_length, first_block, next_block, strata_of
-from rdf_kgeval.estimation.window import Shape, best_start, least_precision, precise
+from rdf_kgeval.estimation.window import best_start, least_precision, precise
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 REAL = ("nell-sports", "yago2-sample")
 ACCURACIES = np.round(np.arange(0.55, 0.991, 0.02), 2)
 EFFECTS = {"even": (0.0, 0.0), "mild": (1.0, 0.5), "strong": (2.0, 1.0)}
 """Standard deviations of the predicates' and the subjects' effects, in units of the logistic scale."""
+FORECASTS = {"none": 0.0, "helpful": 0.8, "hostile": -0.8}
+"""Of what share of the beliefs inference knew the label beforehand; of the others it knew nothing."""
 
 compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
 
@@ -73,16 +78,19 @@ def generate(name: str, sizes: np.ndarray, tail: float, seed: int = 0) -> Struct
     return arrange(name, predicate, rng.permutation(subject))
 
 
-def structures() -> list[Structure]:
-    """Those of the real sets where at hand, few and many predicates, skewed clusters, a small graph."""
-    real = [s for s in map(read_real, REAL) if s is not None]
+def generated() -> list[Structure]:
+    """Few and many predicates, skewed clusters, a small graph: what the constants are calibrated on."""
     return [
-        *real,
         generate("few", np.array([900, 600, 300, 200]), 3.0),
         generate("many", np.ceil(500 / np.arange(1, 201)).astype(np.int64), 2.0),
         generate("skewed", np.array([200] * 10), 1.05),
         generate("small", np.array([200, 100, 50, 30, 20]), 2.0),
     ]
+
+
+def structures() -> list[Structure]:
+    """Those of the real sets, where at hand, and the generated ones."""
+    return [*(s for s in map(read_real, REAL) if s is not None), *generated()]
 
 
 @compiled
@@ -105,7 +113,7 @@ def threshold(ordered, accuracy):
 
 
 @compiled
-def run_stratified(label, size, a, b, prior, tables, margins, shrinks, after, by_predicate, stop, low, high):
+def run_stratified(label, size, a, b, prior, tables, margins, after, by_predicate, stop, low, high):
     """One run, read in the order of `label` within each stratum, through the stops by all tables.
 
     stop, low and high receive, for each table, the number of labels and the interval at its stop; a table cannot
@@ -138,11 +146,11 @@ def run_stratified(label, size, a, b, prior, tables, margins, shrinks, after, by
             for j in range(stop.size):
                 if stop[j] or (after[j] >= 0 and stop[after[j]] == 0):
                     continue
-                if most - least <= 2 * margins[j] or precise(middle, spread, shrinks[j], tables[j]):
+                if most - least <= 2 * margins[j] or precise(middle, spread, SHRINK, tables[j]):
                     stop[j] = drawn
                     left -= 1
                     nu = max(middle * (1 - middle) / max(spread, 1e-12) - 1, 1e-3)
-                    x = best_start(middle * nu + shrinks[j], (1 - middle) * nu + shrinks[j], 2 * margins[j])
+                    x = best_start(middle * nu + SHRINK, (1 - middle) * nu + SHRINK, 2 * margins[j])
                     low[j], high[j] = max(x, least), min(x + 2 * margins[j], most)
             if left == 0:
                 break
@@ -162,7 +170,6 @@ def sweep_stratified(
     prior,
     tables,
     margins,
-    shrinks,
     after,
     by_predicate,
 ):
@@ -185,9 +192,7 @@ def sweep_stratified(
             for u in range(label.size):
                 label[u] = score[u] > bar
             truth = label.sum() / label.size
-            run_stratified(
-                label, size, a, b, prior, tables, margins, shrinks, after, by_predicate, stop, low, high
-            )
+            run_stratified(label, size, a, b, prior, tables, margins, after, by_predicate, stop, low, high)
             for j in range(margins.size):
                 labels[i, j] += stop[j]
                 labels_squared[i, j] += stop[j] ** 2
@@ -196,8 +201,11 @@ def sweep_stratified(
 
 
 @compiled
-def run_assisted(rng, label, size, a, b, prior, tables, margins, shrinks, after, stop, low, high):
-    """One run of `assisted/difference`, read in the order of `label` within each cell, through all stops."""
+def run_assisted(random, label, size, a, b, prior, tables, margins, after, stop, low, high):
+    """One run of `assisted/difference`, read in the order of `label` within each cell, through all stops.
+
+    The cells are drawn by the numbers in `random`, evenly distributed over [0, 1), one for each draw.
+    """
     cells, total = size.size, size.sum()
     weighed = size.astype(np.float64)
     start = np.cumsum(size) - size
@@ -212,11 +220,17 @@ def run_assisted(rng, label, size, a, b, prior, tables, margins, shrinks, after,
         variance = plan(a, b, weight, n, k, size - n, forecast, chance)
         precision = total * total / variance
         for _ in range(block_length(drawn, total - drawn)):
-            odds = np.where(n < size, chance, 0.0)
-            c = np.searchsorted(np.cumsum(odds), rng.random() * odds.sum(), side="right")
+            odds, expected = 0.0, 0.0
+            for h in range(cells):
+                odds += chance[h] if n[h] < size[h] else 0.0
+                expected += k[h] + (size[h] - n[h]) * forecast[h]
+            c, passed = -1, 0.0
+            while passed <= random[drawn] * odds:
+                c += 1
+                passed += chance[c] if n[c] < size[c] else 0.0
             answer = label[start[c] + n[c]]
-            leverage = (size[c] - n[c]) * odds.sum() / (total * odds[c])
-            base = (k.sum() + ((size - n) * forecast).sum()) / total
+            leverage = (size[c] - n[c]) * odds / (total * chance[c])
+            base = expected / total
             record(sums, base, answer - forecast[c], leverage, precision)
             observe(c, answer, a, b, weighed, n, k, weight, mean, var)
             drawn += 1
@@ -225,11 +239,11 @@ def run_assisted(rng, label, size, a, b, prior, tables, margins, shrinks, after,
             for j in range(stop.size):
                 if stop[j] or (after[j] >= 0 and stop[after[j]] == 0):
                     continue
-                if most - least <= 2 * margins[j] or precise(middle, spread, shrinks[j], tables[j]):
+                if most - least <= 2 * margins[j] or precise(middle, spread, SHRINK, tables[j]):
                     stop[j] = drawn
                     left -= 1
                     nu = max(middle * (1 - middle) / max(spread, 1e-12) - 1, 1e-3)
-                    x = best_start(middle * nu + shrinks[j], (1 - middle) * nu + shrinks[j], 2 * margins[j])
+                    x = best_start(middle * nu + SHRINK, (1 - middle) * nu + SHRINK, 2 * margins[j])
                     low[j], high[j] = max(x, least), min(x + 2 * margins[j], most)
             if left == 0:
                 break
@@ -250,7 +264,6 @@ def sweep_assisted(
     prior,
     tables,
     margins,
-    shrinks,
     after,
 ):
     """Labels and coverage summed over seeds: arrays (accuracy, table).
@@ -273,9 +286,8 @@ def sweep_assisted(
             size = np.bincount(cell)
             size = size[size > 0]
             truth = right.sum() / right.size
-            run_assisted(
-                rng, right[order], size, a, b, prior, tables, margins, shrinks, after, stop, low, high
-            )
+            random = rng.random(score.size)
+            run_assisted(random, right[order], size, a, b, prior, tables, margins, after, stop, low, high)
             for j in range(margins.size):
                 labels[i, j] += stop[j]
                 labels_squared[i, j] += stop[j] ** 2
@@ -285,22 +297,25 @@ def sweep_assisted(
 
 @dataclass(frozen=True)
 class Stop:
-    """A stopping rule of `stratified/bayes`."""
+    """A stopping rule of `stratified/bayes` or `assisted/difference`."""
 
     margin: float
-    z: float
-    shrink: float
-    shape: Shape
+    level: float
+    factor: float
+
+    @property
+    def mass(self) -> float:
+        return float(2 * ndtr(self.factor * quantile(self.level)) - 1)
 
 
 def tabulate(stops):
     """Stopping rules as arrays; each comes after the one before it if that is the same but laxer."""
-    tables = np.array([least_precision(s.margin, s.z, s.shape) for s in stops])
+    tables = np.array([least_precision(s.margin, s.mass) for s in stops])
     after = np.full(len(stops), -1)
     for j, (one, other) in enumerate(pairwise(stops), start=1):
-        if replace(one, z=other.z) == other and one.z <= other.z:
+        if replace(one, factor=other.factor) == other and one.factor <= other.factor:
             after[j] = j - 1
-    return tables, np.array([s.margin for s in stops]), np.array([s.shrink for s in stops]), after
+    return tables, np.array([s.margin for s in stops]), after
 
 
 def averages(seeds, labels, squared, covered):

@@ -121,8 +121,11 @@ def _print_rules(rules: list[dict[str, Any]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    console = Console()
+    if not console.is_terminal:
+        console.width = 1000  # what is piped on is not folded
     table = Table(box=None, header_style="bold")
-    for title in ("confidence", "support", "head coverage", "standard", "groundings"):
+    for title in ("confidence", "support", "head\ncoverage", "standard\nconfidence", "groundings"):
         table.add_column(title, justify="right")
     table.add_column("rule", overflow="fold")
     for rule in rules:
@@ -136,7 +139,7 @@ def _print_rules(rules: list[dict[str, Any]]) -> None:
             f"{rule['groundings']:,}",
             Text(printable(rule["summary"] or rule["id"], 300)),
         )
-    Console().print(table)
+    console.print(table)
 
 
 @app.command()

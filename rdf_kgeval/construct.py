@@ -4,6 +4,8 @@ What is plain joins, filters and VALUES becomes patterns and filters; of anythin
 solution needs become patterns, and the whole WHERE is kept as a SELECT for a SPARQL engine.
 """
 
+import re
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
@@ -19,6 +21,17 @@ from rdf_kgeval.rule import Filter, Pattern, Values, operands, variables
 from rdf_kgeval.text import printable
 
 _MAX_ALTERNATIVES = 64
+_ESCAPE = r"\\(?:u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8})"
+_OPEN, _CLOSE = (rf"\\(?:u|U0000)003[{letter}]" for letter in ("cC", "eE"))
+_PARTS = re.compile(
+    rf"""
+    (?P<string> \"{{3}} (?: [^"\\] | \\. | "{{1,2}}(?!") )* \"{{3}} | " (?: [^"\\\n\r] | \\. )* "
+              | '{{3}} (?: [^'\\] | \\. | '{{1,2}}(?!') )* '{{3}} | ' (?: [^'\\\n\r] | \\. )* ' )
+    | (?: < | {_OPEN} ) [^<>"{{}}|^`\s]* (?: > | {_CLOSE} ) | (?P<comment> \# [^\n\r]* ) | {_ESCAPE}
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_ESCAPED = re.compile(rf"{_ESCAPE}|\\.", re.DOTALL)
 
 
 @dataclass(slots=True)
@@ -78,16 +91,40 @@ def parse_construct(text: str, prefixes: Mapping[str, str] | None = None) -> Con
     """
     text = "".join(f"PREFIX {name}: <{iri}> " for name, iri in (prefixes or {}).items()) + text
     try:
-        return _parse(text)
+        return _parse(_PARTS.sub(_expand, text))
     except TemplateError as error:
         if error.line is None and error.near in text:
             error.line = text.count("\n", 0, text.find(error.near)) + 1
         raise
 
 
+def _expand(part: re.Match[str]) -> str:
+    """Codepoint escapes as characters, anywhere but in comments.
+
+    In a string, an escaped quote or backslash is just a character, as in SPARQL 1.2.
+    """
+    if part["comment"]:
+        return part.group()
+    quote = (part["string"] or "")[:1]
+    return _ESCAPED.sub(lambda escape: _character(escape.group(), quote), part.group())
+
+
+def _character(escape: str, quote: str) -> str:
+    if escape[1] not in "uU" or len(escape) == 2:
+        return escape
+    code = int(escape[2:], 16)
+    if code > sys.maxunicode or 0xD800 <= code <= 0xDFFF:
+        raise TemplateError(f"it escapes {escape}, which is no character; correct it", near=escape)
+    character = chr(code)
+    if quote and character in (quote, "\\", "\n", "\r"):
+        return {"\n": r"\n", "\r": r"\r"}.get(character, f"\\{character}")
+    return character
+
+
 def _parse(text: str) -> Construct:
     try:
-        prologue, query = grammar.parseQuery(text)
+        # parseQuery would expand escapes by rules of its own.
+        prologue, query = grammar.Query.parse_string(text, parse_all=True)
     except ParseBaseException as error:
         raise _syntax_error(text, error) from None
     except RecursionError:

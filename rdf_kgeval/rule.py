@@ -3,11 +3,12 @@
 Terms are canonical N-Triples texts and variables are `?name`, which no such text starts with.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from rdf_kgeval.errors import InputError
+from rdf_kgeval.namespaces import RDF_TYPE
 from rdf_kgeval.text import printable
 
 Pattern = tuple[str, str, str]
@@ -311,3 +312,16 @@ def _filter(record: dict[str, Any]) -> Filter:
         values["parts"] = tuple(_filter(part) for part in values["parts"])
     built: Filter = _FILTERS[record["filter"]](**{name: _tuples(v) for name, v in values.items()})
     return built
+
+
+def in_words(body: Iterable[Pattern], head: Pattern, name: Callable[[str], str]) -> str:
+    """A rule in words, such as "If x plays for y, then x is a Person."; `name` has those for a term."""
+
+    def clause(pattern: Pattern) -> str:
+        s, p, o = (
+            term[1:] if term.startswith("?") else printable(" ".join(name(term).split()), 80)
+            for term in pattern
+        )
+        return f"{s} is a {o}" if pattern[1] == f"<{RDF_TYPE}>" else f"{s} {p} {o}"
+
+    return f"If {' and '.join(map(clause, body))}, then {clause(head)}."

@@ -12,7 +12,8 @@ from pathlib import Path
 from rdf_kgeval.documents import read_text
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.expressions import TemplateError
-from rdf_kgeval.rule import Measures, Pattern, Rule, Source
+from rdf_kgeval.labels import readable
+from rdf_kgeval.rule import Measures, Pattern, Rule, Source, in_words
 from rdf_kgeval.terms import parse_term
 from rdf_kgeval.text import printable
 
@@ -132,6 +133,6 @@ def _rule(
     if len(heads) != 1 or heads[0] in body:
         raise TemplateError("its conclusion is not one triple that its condition lacks; correct it")
     return Rule(
-        id=name, body=tuple(dict.fromkeys(body)), head=heads[0], confidence=confidence, measures=measures,
-        source=source,
+        id=name, summary=in_words(body, heads[0], readable), body=tuple(dict.fromkeys(body)), head=heads[0],
+        confidence=confidence, measures=measures, source=source,
     )  # fmt: skip

@@ -168,7 +168,7 @@ def open_run(folder: Path) -> Run:
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         version, labels, _ = config["version"], config["labels"], config["notes"]
         _ = labels["properties"], labels["lang"]
-    except FileNotFoundError as error:
+    except (FileNotFoundError, NotADirectoryError) as error:
         raise RunError(f"{name} is not a run directory; make one with kgeval init {name} FILE") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RunError(f"{name}/config.json is damaged; make the run again with kgeval init") from error

@@ -10,9 +10,8 @@ from dataclasses import replace
 from rdf_kgeval.beliefs import Beliefs
 from rdf_kgeval.labels import Labels, readable
 from rdf_kgeval.namespaces import RDF_TYPE
-from rdf_kgeval.rule import Pattern, Rule
+from rdf_kgeval.rule import Pattern, Rule, in_words
 from rdf_kgeval.terms import iri
-from rdf_kgeval.text import printable
 
 _LONGEST_ID = 150
 """Leaves room in a file name."""
@@ -30,18 +29,11 @@ class Wording:
 
     def sentence(self, body: Sequence[Pattern], head: Pattern) -> str:
         """A rule in words, such as "If x plays for y, then x is a Person."."""
-        return f"If {' and '.join(map(self._clause, body))}, then {self._clause(head)}."
-
-    def _clause(self, pattern: Pattern) -> str:
-        s, p, o = map(self._name, pattern)
-        return f"{s} is a {o}" if pattern[1] == f"<{RDF_TYPE}>" else f"{s} {p} {o}"
+        return in_words(body, head, self._name)
 
     def _name(self, term: str) -> str:
-        if term.startswith("?"):
-            return term[1:]
         number = self._labels.beliefs.terms.find(term)
-        label = readable(term) if number is None else self._labels.of(number)
-        return printable(" ".join(label.split()), 80)
+        return readable(term) if number is None else self._labels.of(number)
 
 
 def _side(patterns: Iterable[Pattern]) -> str:

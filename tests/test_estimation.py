@@ -10,8 +10,13 @@ from hypothesis import strategies as st
 
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.estimation import DESIGNS, Design, Population
-from rdf_kgeval.estimation.calibration import SHAPE, SHRINK, Z, stopping_z
+from rdf_kgeval.estimation.calibration import (
+    ASSISTED_FACTORS,
+    FACTORS,
+    stopping_mass,
+)
 from rdf_kgeval.estimation.hierarchy import GRID
+from rdf_kgeval.estimation.stratified import block_length
 from rdf_kgeval.estimation.twcs import SECOND_STAGE
 from rdf_kgeval.estimation.window import least_precision
 from rdf_kgeval.verdicts import AMBIGUOUS, NOT_ASKED
@@ -395,31 +400,91 @@ def test_groups_may_cut_across_strata() -> None:
     assert design.estimate_groups(run(design, gold, 20), np.full(len(gold), -1)) == []
 
 
-def test_the_compiled_runs_are_those_of_the_interface(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def benchmarks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "benchmarks"))
+
+
+def stops_of(factors: dict[float, dict[float, float]]) -> tuple[np.ndarray, ...]:
+    """One stopping rule, at margin 0.07, as the compiled runs take it."""
+    table = least_precision(0.07, stopping_mass(0.07, 0.95, factors))
+    return table[None], np.array([0.07]), np.array([-1])
+
+
+@pytest.mark.usefixtures("benchmarks")
+@pytest.mark.parametrize("kind", FACTORS)
+def test_the_compiled_runs_are_those_of_the_interface(kind: str) -> None:
+    import sweep
+
+    gold = labelled(SIZES, ACCURACIES)
+    by_predicate, strict = kind == "predicate", kind == "strict"
+    for seed in range(6):
+        design = DESIGNS["stratified/bayes"](
+            population(SIZES),
+            seed=seed,
+            margin=0.07,
+            strict=strict,
+            objective="predicate" if by_predicate else "overall",
+        )
+        answers = run(design, gold)
+        size, label = design._size, gold[design._order].astype(np.int64)  # type: ignore[attr-defined]
+        stop, low, high = np.zeros(1, np.int64), np.zeros(1), np.zeros(1)
+        grid = GRID.a, GRID.b, GRID.weight
+        sweep.run_stratified(label, size, *grid, *stops_of(FACTORS[kind]), by_predicate, stop, low, high)
+        assert stop[0] == (answers >= 0).sum()
+        assert design.estimate(answers).interval == pytest.approx((low[0], high[0]))
+
+
+@pytest.mark.usefixtures("benchmarks")
+def test_the_compiled_runs_of_assisted_are_those_of_the_interface() -> None:
     import sweep
 
     gold = labelled(SIZES, ACCURACIES)
     for seed in range(6):
-        design = DESIGNS["stratified/bayes"](population(SIZES), seed=seed, margin=0.07)
+        design = DESIGNS["assisted/difference"](population(SIZES), seed=seed, margin=0.07)
         answers = run(design, gold)
         size, label = design._size, gold[design._order].astype(np.int64)  # type: ignore[attr-defined]
-        table = least_precision(0.07, stopping_z(0.07, 0.95, Z[False]), SHAPE[False])
+        random = np.zeros(0)
+        while length := block_length(len(random), len(gold) - len(random)):
+            random = np.append(random, np.random.default_rng([seed, len(random)]).random(length))
         stop, low, high = np.zeros(1, np.int64), np.zeros(1), np.zeros(1)
-        sweep.run_stratified(
-            label,
-            size,
-            GRID.a,
-            GRID.b,
-            GRID.weight,
-            table[None],
-            np.array([0.07]),
-            np.array([SHRINK]),
-            np.array([-1]),
-            False,
-            stop,
-            low,
-            high,
-        )
+        grid = GRID.a, GRID.b, GRID.weight
+        stops = stops_of(ASSISTED_FACTORS)
+        sweep.run_assisted(random, label, size, *grid, *stops, stop, low, high)
         assert stop[0] == (answers >= 0).sum()
         assert design.estimate(answers).interval == pytest.approx((low[0], high[0]))
+
+
+@pytest.mark.usefixtures("benchmarks")
+@pytest.mark.parametrize(("sizes", "accuracies"), [(SIZES, ACCURACIES), ([45], [0.9]), ([300], [1.0])])
+def test_the_compiled_runs_of_twcs_are_those_of_the_interface(
+    sizes: list[int], accuracies: list[float]
+) -> None:
+    import clusters
+
+    from rdf_kgeval.estimation.intervals import quantile
+
+    gold, people = labelled(sizes, accuracies), population(sizes)
+    table = clusters.least_sizes(0.95, 0.07)
+    for seed in range(6):
+        for method, name in ((clusters.WILSON, "twcs/wilson"), (clusters.AHPD, "twcs/ahpd")):
+            design = DESIGNS[name](people, seed=seed, margin=0.07)
+            answers = run(design, gold)
+            stop, low, high = np.zeros(2, np.int64), np.zeros(2), np.zeros(2)
+            seen, sums, counts = np.zeros(len(gold), np.bool_), np.zeros(2), np.zeros(5, np.int64)
+            stop[1 - method] = 1
+            draws = design._position, np.array(design._ends_at)  # type: ignore[attr-defined]
+            rule = 0.95, quantile(0.95), 0.07, table
+            state = seen, sums, counts, stop, low, high
+            assert clusters.follow(*draws, gold.astype(np.int64), *rule, *state)
+            assert stop[method] == (answers >= 0).sum()
+            assert design.estimate(answers).interval == pytest.approx((low[method], high[method]), abs=1e-4)
+
+
+@pytest.mark.usefixtures("benchmarks")
+@given(st.floats(0.3, 1000), st.floats(0.3, 1000), st.floats(0, 1))
+def test_the_compiled_beta_distribution(a: float, b: float, x: float) -> None:
+    import clusters
+    from scipy.special import betainc
+
+    assert clusters.beta_share(a, b, x) == pytest.approx(betainc(a, b, x), abs=1e-9)

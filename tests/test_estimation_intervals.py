@@ -14,7 +14,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from rdf_kgeval.estimation import intervals
 from rdf_kgeval.estimation.hierarchy import GRID, begin, doubts, moments, observe, posterior
-from rdf_kgeval.estimation.window import Shape, best_mass, best_start, half_width, least_precision, precise
+from rdf_kgeval.estimation.window import best_mass, best_start, half_width, least_precision, precise
 
 counts = st.integers(1, 300).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n)))
 levels = st.sampled_from([0.8, 0.9, 0.95, 0.99])
@@ -43,6 +43,17 @@ def test_hpd_holds_the_level_and_is_narrowest(nk: tuple[int, int], level: float,
         lambda tail: beta.ppf(tail + level) - beta.ppf(tail), bounds=(0, 1 - level), method="bounded"
     )
     assert high - low <= best.fun + 1e-6
+
+
+@pytest.mark.parametrize("just", [1e-12, 1e-9, 1e-6, 1e-3, 0.05])
+def test_hpd_where_the_density_falls_only_just_before_its_end(just: float) -> None:
+    """Effective sizes need not be whole, so that a parameter can hardly exceed 1."""
+    for level in (0.9, 0.95, 0.99):
+        low, high = intervals.hpd(40.0, 1 + just, level)
+        beta = stats.beta(40.0, 1 + just)
+        assert beta.cdf(high) - beta.cdf(low) == pytest.approx(level, abs=1e-6)
+        assert low == pytest.approx(beta.ppf(1 - level), abs=0.01)
+        assert intervals.hpd(1 + just, 40.0, level) == pytest.approx((1 - high, 1 - low), abs=1e-6)
 
 
 def test_adaptive_hpd_is_the_narrowest_and_starts_as_in_the_literature() -> None:
@@ -123,7 +134,7 @@ def test_the_best_window_is_found() -> None:
 
 
 def test_the_table_of_precisions_decides_as_the_mass_does() -> None:
-    table = least_precision(0.05, float(stats.norm.ppf(0.98)), Shape((0.0,), (1.0,)))
+    table = least_precision(0.05, 0.96)
     for mean in (0.5, 0.77, 0.912, 0.985):
         for nu in (20.0, 60.0, 120.0, 250.0, 420.0):
             a, b = mean * nu + 0.5, (1 - mean) * nu + 0.5

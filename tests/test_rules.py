@@ -2,8 +2,12 @@
 
 from pathlib import Path
 
+import pyoxigraph
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from rdf_kgeval.construct import parse_construct
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.rule import AXIOM_CONFIDENCE, DEFAULT_CONFIDENCE, Rule, from_json, theta, to_json
 from rdf_kgeval.rules import read_rules
@@ -102,8 +106,52 @@ TEMPLATES = {
     "weight and confidence": (f"#+ weight: 1\n#+ confidence: 0.9\n{GOOD}", 2, "keep one of them"),
     "latent": (f"#+ latent: maybe\n{GOOD}", 1, "write true or false"),
     "twice": (f"#+ weight: 1\n#+ weight: 2\n{GOOD}", 2, "states weight twice"),
+    "no character": ("CONSTRUCT { ?x a <http://e/C> }\nWHERE { ?x a <http://e/\\uD800> }", 2, "escapes \\uD800"),
+    "no character in a string": ('CONSTRUCT { ?x a ?y } WHERE { ?x ?y "\\U00110000" }', 1, "escapes \\U00110000"),
+    "half an escape": ("CONSTRUCT { ?x a <http://e/C> } WHERE { ?x a <http://e/\\u12> }", 1, "not valid SPARQL"),
+    "an escaped space": ("CONSTRUCT { ?x a <http://e/C> } WHERE { ?x a <http://e/\\u0020> }", 1, "not valid SPARQL"),
     "a misspelt key": (f"#+ wieght: 1\n{GOOD}", 1, "write #+ weight"),
 }  # fmt: skip
+
+
+ESCAPABLE = """PREFIX e: <http://example.org/a#>
+CONSTRUCT { ?x e:q <http://example.org/C> } # a comment keeps \\u000A
+WHERE { ?x e:p "über 'x' \\\\u0041", \'\'\'a "b" c\'\'\'@en ; a|^e:r ?y . FILTER(?x != e:z && !BOUND(?y)) OPTIONAL { ?y e:s "t" } }
+"""
+
+
+def escape(character: str, style: int) -> str:
+    code = ord(character)
+    style |= 2 * (code > 0xFFFF)
+    return (f"\\u{code:04x}", f"\\u{code:04X}", f"\\U{code:08x}", f"\\U{code:08X}")[style]
+
+
+@given(st.lists(st.tuples(st.integers(0, len(ESCAPABLE) - 1), st.integers(0, 3)), max_size=60))
+def test_codepoint_escapes_may_stand_anywhere(places: list[tuple[int, int]]) -> None:
+    """But in comments, for quotes, which would end or start a string, and inside other escapes."""
+    comment = range(ESCAPABLE.index("# a"), ESCAPABLE.index("\nWHERE"))
+    other = ESCAPABLE.index("\\\\u")
+    text = list(ESCAPABLE)
+    for at, style in places:
+        if at not in comment and at not in (other, other + 1) and ESCAPABLE[at] not in "\"'\n":
+            text[at] = escape(ESCAPABLE[at], style)
+    plain, escaped = parse_construct(ESCAPABLE), parse_construct("".join(text))
+    assert (escaped.heads, escaped.branches) == (plain.heads, plain.branches)
+    assert escaped.line == plain.line
+    branch = plain.branches[0]
+    assert escaped.select(branch, plain.heads[0]).split() == plain.select(branch, plain.heads[0]).split()
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=8), st.data())
+def test_any_character_of_a_string_may_be_escaped(value: str, data: st.DataObject) -> None:
+    inside = "".join(escape(c, data.draw(st.integers(0, 3))) for c in value)
+    for quote in ('"', "'", '"""', "'''"):
+        construct = parse_construct(
+            f"CONSTRUCT {{ ?x a {quote}{inside}{quote} }} WHERE {{ ?x a ?y FILTER EXISTS {{ ?x ?y {quote}{inside}{quote} }} }}"
+        )
+        (quad,) = pyoxigraph.parse(f"<s:s> <p:p> {construct.heads[0][2]} .", pyoxigraph.RdfFormat.N_TRIPLES)
+        assert quad.object == pyoxigraph.Literal(value)
+        pyoxigraph.Store().query(construct.select(construct.branches[0], construct.heads[0]))
 
 
 @pytest.mark.parametrize("case", TEMPLATES.values(), ids=TEMPLATES)

@@ -32,6 +32,8 @@ def test_amie(tmp_path: Path) -> None:
     assert chain.body == (("?a", "<http://e/playsFor>", "?h"), ("?h", "<http://e/league>", "?b"))
     assert chain.head == ("?a", "<http://e/playsIn>", "?b")
     assert (chain.id, chain.confidence, chain.measures) == ("amie-3-4", 0.75, Measures(30, 0.25, 0.5))
+    assert chain.summary == "If a plays for h and h league b, then a plays in b."
+    assert constants.summary == "If a sport golf, then a kind solo sport."
     assert constants.body == (("?a", "<http://e/sport>", "<http://e/golf>"),)
     assert constants.head == ("?a", "<http://e/kind>", '"solo sport"@en')
     assert constants.confidence == 0.3

@@ -17,12 +17,11 @@ import numpy as np
 
 from rdf_kgeval.estimation import srs
 from rdf_kgeval.estimation.calibration import (
-    ASSISTED_SHRINK,
-    ASSISTED_Z,
+    ASSISTED_FACTORS,
     FALLBACK,
-    SHAPE,
+    SHRINK,
     calibrated_margin,
-    stopping_z,
+    stopping_mass,
 )
 from rdf_kgeval.estimation.design import (
     Design,
@@ -101,9 +100,8 @@ class Assisted(Path):
     """Draws by cell at random, more from doubtful cells; uniform without replacement within a cell."""
 
     def __init__(self, population: Population, options: Options, margin: float) -> None:
-        self._z = stopping_z(margin, options.level, ASSISTED_Z)
-        self._shape = SHAPE[False]
-        self._table = least_precision(margin, self._z, self._shape)
+        self._mass = stopping_mass(margin, options.level, ASSISTED_FACTORS)
+        self._table = least_precision(margin, self._mass)
         rest = np.flatnonzero(population.known < 0)
         self._cell = np.zeros(len(population), np.int64)
         self._cell[rest] = cells_of(population, rest)
@@ -111,7 +109,6 @@ class Assisted(Path):
         self._order = shuffled[np.argsort(self._cell[shuffled], kind="stable")]
         self._size = np.bincount(self._cell[rest], minlength=1)
         self._start = np.cumsum(self._size) - self._size
-        self._given_margin = margin
         super().__init__(population, options, margin)
 
     def _restart(self) -> None:
@@ -162,7 +159,7 @@ class Assisted(Path):
         if high - low <= 2 * self.margin:
             return True
         if self._true[0] == self._true[1]:
-            return bool(precise(*moments(self._sums[0]), ASSISTED_SHRINK, self._table))
+            return bool(precise(*moments(self._sums[0]), SHRINK, self._table))
         low, high = self._ends(None)
         return high - low <= 2 * self.margin
 
@@ -173,11 +170,6 @@ class Assisted(Path):
         size, drawn = len(self._order), len(self._order) - self._left.sum()
         return self._true[0] / size, 1 - (drawn - self._true[1]) / size
 
-    def _mass(self, mean: float) -> float:
-        """What an interval must hold that no stop has chosen: as much as one that did, and the level."""
-        held = self._shape.mass(np.array(mean), self._given_margin, self._z)
-        return max(self.options.level, float(held))
-
     def _ends(self, margin: float | None) -> Interval:
         """The interval with this margin, or the narrowest that holds the mass."""
         if not self._sums[0, 6]:
@@ -186,8 +178,8 @@ class Assisted(Path):
         for sums in self._sums:
             mean, variance = moments(sums)
             nu = max(mean * (1 - mean) / variance - 1, 1e-3)
-            a, b = mean * nu + ASSISTED_SHRINK, (1 - mean) * nu + ASSISTED_SHRINK
-            width = 2 * (half_width(a, b, self._mass(a / (a + b))) if margin is None else margin)
+            a, b = mean * nu + SHRINK, (1 - mean) * nu + SHRINK
+            width = 2 * (half_width(a, b, self._mass) if margin is None else margin)
             start = best_start(a, b, width)
             found.append((start, start + width))
         return found[0][0], found[1][1]

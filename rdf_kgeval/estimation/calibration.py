@@ -3,46 +3,49 @@
 They come from exact recursion and from simulation on synthetic labels, never from a real set.
 """
 
+from scipy.special import ndtr
+
 from rdf_kgeval.estimation.design import Options, Scale
 from rdf_kgeval.estimation.intervals import quantile
-from rdf_kgeval.estimation.window import Shape
 
 Table = dict[float, dict[float, float]]
 
 MARGINS = (0.03, 0.05, 0.1)
 LEVELS = (0.9, 0.95, 0.99)
 
-SHRINK = 0.4
-"""Pseudo-counts on either side by which the posterior of `stratified/bayes` is shrunk."""
+SHRINK = 0.5
+"""Pseudo-counts on either side by which a posterior is shrunk: those of Jeffreys' prior."""
 
-SHAPE = {
-    False: Shape((0.0, 0.4, 1.0, 1.6, 2.4, 4.0, 10.0), (0.973, 0.935, 1.024, 0.931, 0.89, 1.051, 0.989)),
-    True: Shape((0.0, 0.4, 1.0, 1.6, 2.4, 4.0, 10.0), (0.755, 0.939, 1.11, 1.007, 0.973, 1.122, 0.979)),
-}
-"""How z varies with the estimate, by `strict`; found for simple random samples."""
-
-Z = {
-    False: {
-        0.03: {0.9: 1.809, 0.95: 2.078, 0.99: 2.73},
-        0.05: {0.9: 1.776, 0.95: 2.078, 0.99: 2.73},
-        0.1: {0.9: 1.793, 0.95: 2.078, 0.99: 2.808},
+FACTORS: dict[str, Table] = {
+    "overall": {
+        0.03: {0.9: 1.07, 0.95: 1.05, 0.99: 1.04},
+        0.05: {0.9: 1.08, 0.95: 1.05, 0.99: 1.03},
+        0.1: {0.9: 1.1, 0.95: 1.05, 0.99: 1.02},
     },
-    True: {
-        0.03: {0.9: 1.793, 0.95: 2.117, 0.99: 2.833},
-        0.05: {0.9: 1.793, 0.95: 2.097, 0.99: 2.859},
-        0.1: {0.9: 1.793, 0.95: 2.136, 0.99: 2.885},
+    "predicate": {
+        0.03: {0.9: 1.17, 0.95: 1.15, 0.99: 1.15},
+        0.05: {0.9: 1.16, 0.95: 1.12, 0.99: 1.14},
+        0.1: {0.9: 1.18, 0.95: 1.12, 0.99: 1.11},
+    },
+    "strict": {
+        0.03: {0.9: 1.13, 0.95: 1.12, 0.99: 1.11},
+        0.05: {0.9: 1.14, 0.95: 1.12, 0.99: 1.11},
+        0.1: {0.9: 1.14, 0.95: 1.11, 0.99: 1.1},
     },
 }
-"""What the shape's factors multiply, for `stratified/bayes`, by `strict`."""
+"""By how much z, the normal quantile of the mass at which `stratified/bayes` stops, exceeds the level's."""
 
-ASSISTED_SHRINK = 0.5
-ASSISTED_Z = {margin: {level: 1.1 * quantile(level) for level in LEVELS} for margin in MARGINS}
-"""The same for `assisted/difference`: not fitted, but set with a reserve and checked by coverage.py."""
+ASSISTED_FACTORS: Table = {
+    0.03: {0.9: 1.0, 0.95: 1.0, 0.99: 1.0},
+    0.05: {0.9: 1.01, 0.95: 1.0, 0.99: 1.0},
+    0.1: {0.9: 1.0, 0.95: 1.0, 0.99: 1.0},
+}
+"""The same for `assisted/difference`, whose variance has a reserve of its own: one draw entirely off."""
 
 FIXED_WIDTH = {
     0.03: {0.9: (1.5, 1.707), 0.95: (1.5, 2.046), 0.99: (2.0, 2.668)},
     0.05: {0.9: (1.25, 1.745), 0.95: (1.5, 2.038), 0.99: (2.0, 2.661)},
-    0.1: {0.9: (1.25, 1.766), 0.95: (1.25, 2.109), 0.99: (2.0, 2.662)},
+    0.1: {0.9: (1.25, 1.766), 0.95: (1.5, 2.066), 0.99: (2.0, 2.662)},
 }
 """Pseudo-counts and z of `srs/fixed-width`."""
 
@@ -64,13 +67,13 @@ def calibrated_margin(scale: Scale, options: Options) -> float | None:
     return sampled if fits and LEVELS[0] <= options.level <= LEVELS[-1] else None
 
 
-def stopping_z(margin: float, level: float, table: Table) -> float:
-    """Z for any margin and level among the calibrated ones.
+def stopping_mass(margin: float, level: float, factors: Table) -> float:
+    """The mass that an interval must hold, for any margin and level among the calibrated ones.
 
-    Between them, it exceeds the normal quantile of the level by the largest factor at the corners.
+    Between them, the largest factor at the corners counts.
     """
-    corners = [(m, v) for m in _around(margin, MARGINS) for v in _around(level, LEVELS)]
-    return quantile(level) * max(table[m][v] / quantile(v) for m, v in corners)
+    factor = max(factors[m][v] for m in _around(margin, MARGINS) for v in _around(level, LEVELS))
+    return float(2 * ndtr(factor * quantile(level)) - 1)
 
 
 def fixed_width_constants(margin: float, level: float) -> tuple[float, float]:

@@ -21,12 +21,11 @@ from scipy.special import betaln
 from rdf_kgeval.estimation.design import Floats, Ints
 from rdf_kgeval.inference.kernel import kernel
 
-KAPPAS = (1.0, 3.0, 9.0, 27.0, 81.0)
-"""Likeness of the strata: how many answers elsewhere weigh as much as one's own."""
+KAPPAS = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
+"""Likeness of the strata, in answers that the others are worth: from 2, where around a mean of one half any
+accuracy is as likely as another, to 64, where they hardly differ."""
 MEANS = 24
 """Grid points for the mean, equally spaced in the arcsine scale, where a proportion's error is even."""
-MEAN_PRIOR = 1.25
-"""The mean's prior is Beta(c, c) with this c."""
 
 ENDLESS = 1e6
 """Times its size, a stratum is as good as infinite."""
@@ -42,10 +41,11 @@ class Grid:
 
 
 def make_grid() -> Grid:
-    """The grid that all hierarchical estimates use."""
+    """The grid that all hierarchical estimates use: every kappa and every mean is as likely as any other."""
     angle = np.pi * (np.arange(MEANS) + 0.5) / (2 * MEANS)
     kappa, mu = (x.ravel() for x in np.meshgrid(KAPPAS, np.sin(angle) ** 2, indexing="ij"))
-    weight = (mu * (1 - mu)) ** (MEAN_PRIOR - 0.5)
+    # What an equal step of the angle spans in the mean.
+    weight = np.sqrt(mu * (1 - mu))
     return Grid(mu * kappa, (1 - mu) * kappa, weight / weight.sum())
 
 

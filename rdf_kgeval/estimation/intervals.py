@@ -60,9 +60,14 @@ def hpd(a: float, b: float, level: float) -> Interval:
         hi = upper(lo)
         return float((a - 1) * np.log(hi / lo) + (b - 1) * (np.log1p(-hi) - np.log1p(-lo)))
 
-    low, high = 0.0, float(betaincinv(a, b, 1 - level))
-    # At the ends of the bracket a density is zero: one side is infinitely less dense than the other.
-    lo = float(brentq(slope, low + high * 1e-9, high * (1 - 1e-12), xtol=1e-12))
+    last = float(betaincinv(a, b, 1 - level))
+    # At 0 and 1 the density is zero, but where a or b hardly exceeds 1 it falls only just before.
+    bottom, top = last * 1e-9, last * (1 - 1e-12)
+    if slope(bottom) <= 0:
+        return 0.0, upper(0.0)
+    if slope(top) >= 0:
+        return last, 1.0
+    lo = float(brentq(slope, bottom, top, xtol=1e-12))
     return lo, upper(lo)
 
 

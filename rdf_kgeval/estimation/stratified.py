@@ -1,9 +1,19 @@
-"""`stratified/bayes`: strata by predicate, labels where they teach most, a posterior that ends it."""
+"""`stratified/bayes`: strata by predicate, labels where they teach most, a posterior that ends it.
+
+The posterior of the graph's accuracy A is that of the hierarchical model (hierarchy.py), taken as a Beta
+distribution with its mean and variance. Asking stops when an interval of width `2 * margin` holds enough:
+
+`max_x P(x <= A <= x + 2 * margin) >= 2 * Phi(f * z) - 1`
+
+with the level's normal quantile z and a factor f >= 1, by margin and level (calibration.py), which makes up
+for stopping at a lucky moment. Allocation: Neyman (JRSS 1934), by the posterior's doubt in place of the
+unknown variances.
+"""
 
 import numpy as np
 
 from rdf_kgeval.estimation import srs
-from rdf_kgeval.estimation.calibration import FALLBACK, SHAPE, SHRINK, Z, calibrated_margin, stopping_z
+from rdf_kgeval.estimation.calibration import FACTORS, FALLBACK, SHRINK, calibrated_margin, stopping_mass
 from rdf_kgeval.estimation.design import (
     Design,
     Estimate,
@@ -50,14 +60,17 @@ def first_block(size: Ints, length: int) -> Ints:
 
 
 @kernel
-def gain_overall(size: int, taken: int, left: int, doubt: float) -> float:
-    """How much one more answer lowers the variance of the graph's accuracy, up to a factor (Neyman)."""
-    return size * size * (TRUST * doubt + FLOOR) / (taken + 0.5) ** 2
+def gain_of(size: int, taken: int, doubt: float, by_predicate: bool) -> float:
+    """What one more answer from a stratum gains; less than nothing where there is none left.
 
-
-@kernel
-def gain_predicate(size: int, taken: int, left: int, doubt: float) -> float:
-    """How much an answer lowers the predicate's standard error: the next, or the mean of all to its end."""
+    Either how much it lowers the variance of the graph's accuracy, up to a factor (Neyman), or how much it
+    lowers the standard error of the predicate's: the next answer, or the mean of all to its end.
+    """
+    left = size - taken
+    if left == 0:
+        return -1.0
+    if not by_predicate:
+        return size * size * (TRUST * doubt + FLOOR) / (taken + 0.5) ** 2
     s = taken + 2.0
     now = np.sqrt(left * (s + left) / s)
     after = np.sqrt((left - 1) * (s + left) / (s + 1))
@@ -69,18 +82,13 @@ def next_block(size: Ints, taken: Ints, doubt: Floats, length: int, by_predicate
     """Strata for the next draws: each goes where it gains most."""
     block = np.empty(length, np.int64)
     planned = taken.copy()
+    gain = np.empty(size.size)
+    for h in range(size.size):
+        gain[h] = gain_of(size[h], planned[h], doubt[h], by_predicate)
     for i in range(length):
-        best, most = -1, -1.0
-        for h in range(size.size):
-            left = size[h] - planned[h]
-            if left > 0:
-                if by_predicate:
-                    score = gain_predicate(size[h], planned[h], left, doubt[h])
-                else:
-                    score = gain_overall(size[h], planned[h], left, doubt[h])
-                if score > most:
-                    best, most = h, score
+        best = int(np.argmax(gain))
         planned[best] += 1
+        gain[best] = gain_of(size[best], planned[best], doubt[best], by_predicate)
         block[i] = best
     return block
 
@@ -108,11 +116,9 @@ class Stratified(Path):
 
     def __init__(self, population: Population, options: Options, margin: float) -> None:
         self._by_predicate = options.objective == "predicate"
-        # Away from the calibrated allocation coverage is lower; the strict constants make up for it.
-        careful = options.strict or self._by_predicate
-        self._z = stopping_z(margin, options.level, Z[careful])
-        self._shape = SHAPE[careful]
-        self._table = least_precision(margin, self._z, self._shape)
+        kind = "strict" if options.strict else options.objective
+        self._mass = stopping_mass(margin, options.level, FACTORS[kind])
+        self._table = least_precision(margin, self._mass)
         rest = np.flatnonzero(population.known < 0)
         self._stratum = np.zeros(len(population), np.int64)
         self._stratum[rest] = strata_of(population.predicate[rest], self._by_predicate)
@@ -122,7 +128,6 @@ class Stratified(Path):
         self._start = np.cumsum(self._size) - self._size
         self._weighed = self._size.astype(np.float64) * (ENDLESS if options.error else 1.0)
         self._weight, self._mean, self._var = (np.empty(len(GRID.a)) for _ in range(3))
-        self._given_margin = margin
         super().__init__(population, options, margin)
 
     def _restart(self) -> None:
@@ -186,24 +191,19 @@ class Stratified(Path):
         nu = max(mean * (1 - mean) / max(variance, 1e-12) - 1, 1e-3)
         return mean * nu + SHRINK, (1 - mean) * nu + SHRINK
 
-    def _mass(self, mean: float) -> float:
-        """What an interval must hold that no stop has chosen: as much as one that did, and the level."""
-        held = self._shape.mass(np.array(mean), self._given_margin, self._z)
-        return max(self.options.level, float(held))
-
     def _ends(self, margin: float | None) -> Interval:
         """The interval with this margin, or the narrowest that holds the mass."""
         cases = [None, None] if not self._pending.any() else [np.zeros_like(self._pending), self._pending]
         found = []
         for extra in cases:
             a, b = self._beta(extra)
-            width = 2 * (half_width(a, b, self._mass(a / (a + b))) if margin is None else margin)
+            width = 2 * (half_width(a, b, self._mass) if margin is None else margin)
             start = best_start(a, b, width)
             found.append((start, start + width))
         return found[0][0], found[1][1]
 
     def estimate(self, answers: Int8s) -> Estimate:
-        """The posterior mean; at the stop with the interval of the margin, before it with the one reached."""
+        """The stratified mean; at the stop with the margin's interval, before it with the one reached."""
         self._follow(answers)
         if not len(self._order):
             return self.scale.estimate(0.5, (0.5, 0.5))

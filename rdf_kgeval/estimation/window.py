@@ -6,11 +6,10 @@ a mass of it is, for each mean, a least precision: a table of it makes the check
 """
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import betainc, ndtr
+from scipy.special import betainc
 
 from rdf_kgeval.estimation.design import Floats
 from rdf_kgeval.inference.kernel import kernel
@@ -50,30 +49,10 @@ def best_mass(a: Floats, b: Floats, width: float) -> Floats:
     return held
 
 
-@dataclass(frozen=True)
-class Shape:
-    """How the mass that an interval must hold varies with the mean.
-
-    Its normal quantile is z times a factor, by the distance of the mean from 0 or 1 in margins. Close to the
-    end all intervals reach it, and the truth is missed on one side only; so there, the same coverage needs
-    another mass than in the middle.
-    """
-
-    knots: tuple[float, ...]
-    factors: tuple[float, ...]
-
-    def mass(self, mean: Floats, margin: float, z: float) -> Floats:
-        """The mass for each mean."""
-        distance = np.minimum(mean, 1 - mean) / margin
-        held: Floats = 2 * ndtr(z * np.interp(distance, self.knots, self.factors)) - 1
-        return held
-
-
 @lru_cache(maxsize=256)
-def least_precision(margin: float, z: float, shape: Shape) -> Floats:
-    """For means 0 to 1 in equal steps, the precision from which on the best interval holds its mass."""
+def least_precision(margin: float, mass: float) -> Floats:
+    """For means 0 to 1 in equal steps, the precision from which on the best interval holds the mass."""
     mean = np.clip(np.linspace(0.0, 1.0, STEPS + 1), 1e-9, 1 - 1e-9)
-    mass = shape.mass(mean, margin, z)
     low, high = np.full(STEPS + 1, 2.0), np.full(STEPS + 1, 100.0 + 12.0 / margin**2)
     for _ in range(50):
         nu = (low + high) / 2

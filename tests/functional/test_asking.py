@@ -150,7 +150,11 @@ def test_plan_compare_and_demo(folder: Path, run: Path) -> None:
         (("--oracle", "nothing.csv"), "nothing.csv cannot be read: No such file or directory"),
         (("--oracle", "twice.csv"), "twice.csv, line 3: the same triple has another label above"),
         (("--oracle", "short.csv"), "short.csv has no label for <http://example.org/"),
+        (("--oracle", "empty.csv"), "empty.csv has no label for <http://example.org/"),
+        (("--oracle", "gold.csv", "--margin", "0"), "the margin must lie between 0 and 0.5"),
+        (("--oracle", "gold.csv", "--level", "1"), "and the level between 0.5 and 0.999"),
         (("--oracle", "gold.csv", "--budget", "lots"), "neither a number of verdicts"),
+        (("--oracle", "gold.csv", "--budget", "0"), "neither a number of verdicts"),
         (
             ("--oracle", "gold.csv", "--policy", "random", "--estimator", "inferable"),
             "goes with the estimator",
@@ -162,11 +166,27 @@ def test_bad_input_is_one_sentence(folder: Path, options: tuple[str, ...], messa
     head = "subject,predicate,object,label\n"
     (folder / "twice.csv").write_text(f"{head}{line}1\n{line}0\n")
     (folder / "short.csv").write_text(f"{head}{line}1\n")
+    (folder / "empty.csv").write_text(f"{head}{line}\n")
     done = kgeval("evaluate", *SOURCES, *options, cwd=folder)
     assert done.returncode == 1
     assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
+
+
+def test_few_labels_and_single_beliefs_give_defined_results(folder: Path) -> None:
+    few = json.loads(
+        kgeval("evaluate", *SOURCES, "--oracle", "gold.csv", "--budget", "1", "--json", cwd=folder).stdout
+    )
+    assert (few["asked"], few["stopped"]) == (1, "budget")
+    assert few["interval"][1] - few["interval"][0] > 0.5
+    for label in (0, 1):
+        (folder / "one.nt").write_text("<http://e/a> <http://e/p> <http://e/b> .\n")
+        (folder / "one.csv").write_text(
+            f"subject,predicate,object,label\nhttp://e/a,http://e/p,http://e/b,{label}\n"
+        )
+        one = json.loads(kgeval("evaluate", "one.nt", "--oracle", "one.csv", "--json", cwd=folder).stdout)
+        assert (one["accuracy"], one["interval"], one["asked"]) == (label, [label, label], 1)
 
 
 class Person:
