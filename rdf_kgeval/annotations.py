@@ -47,11 +47,12 @@ def _chosen(record: Record, label: NDArray[np.int8]) -> NDArray[np.bool_]:
     which = record.options.annotations
     asked = np.zeros(len(label), bool)
     asked[record.evaluation.asked] = True
+    wrong: NDArray[np.bool_] = label == 0
     if which is Annotations.ALL or (which is None and len(label) <= MANY):
         return np.ones(len(label), bool)
     if which is None:
-        return asked | (label == 0)
-    return asked if which is Annotations.ASKED else label == 0
+        return np.logical_or(asked, wrong)
+    return asked if which is Annotations.ASKED else wrong
 
 
 def _atoms(record: Record, constraints: Ints) -> tuple[NDArray[np.int64], Ints, NDArray[np.bool_]]:

@@ -189,9 +189,7 @@ class Endpoint:
             parts.append(part)
             size += len(part)
             if size > _LONGEST_BODY:
-                raise IncompleteError(
-                    f"{self.name} sent more than 1 GiB for one page; {self._remedy}"
-                )
+                raise IncompleteError(f"{self.name} sent more than 1 GiB for one page; {self._remedy}")
         if response.length:
             raise http.client.IncompleteRead(b"", response.length)
         return b"".join(parts)

@@ -14,7 +14,8 @@ from rdf_kgeval.files import Progress
 from rdf_kgeval.measurements import head
 from rdf_kgeval.namespaces import DCTERMS, DQV, KGE, OA, PROV, RDF, RDFS, VOID, XSD
 from rdf_kgeval.record import Annotations as Annotations
-from rdf_kgeval.record import Form, Record, integer
+from rdf_kgeval.record import Form as Form
+from rdf_kgeval.record import Record, integer
 from rdf_kgeval.record import RecordOptions as RecordOptions
 from rdf_kgeval.text import printable
 
@@ -72,6 +73,21 @@ def lines_of(record: Record, progress: Progress = lambda *_: None) -> Iterator[s
     yield from record.describe(record.graph, [(VOID + "triples", integer(triples + 1))])
 
 
+def format_of(path: Path) -> ox.RdfFormat:
+    """The format that a file's name asks for.
+
+    Raises:
+        InputError: it is none in which a record can be written.
+    """
+    found = FORMATS.get(path.suffix.lower().removeprefix("."))
+    if found is None:
+        raise InputError(
+            f"the format of {printable(str(path))} cannot be told from its name; "
+            f"end it in {', '.join(f'.{name}' for name in FORMATS)}"
+        )
+    return found
+
+
 def publish(
     evaluation: Evaluation,
     path: Path,
@@ -86,12 +102,7 @@ def publish(
     Raises:
         InputError: the format is none of these, or the file cannot be written.
     """
-    rdf_format = FORMATS.get(path.suffix.lower().removeprefix("."))
-    if rdf_format is None:
-        raise InputError(
-            f"the format of {printable(str(path))} cannot be told from its name; "
-            f"end it in {', '.join(f'.{name}' for name in FORMATS)}"
-        )
+    rdf_format = format_of(path)
     record = make_record(evaluation, options, origin, quads=rdf_format.supports_datasets)
     new = path.with_name(path.name + ".new")
     try:

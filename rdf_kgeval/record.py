@@ -92,7 +92,9 @@ class Record:
     def rules_digest(self) -> str:
         """Digest of the rules, wherever they were read."""
         rules = [to_json(rule) for rule in self.evaluation.graph.rules]
-        text = json.dumps([{k: v for k, v in rule.items() if k != "source"} for rule in rules], sort_keys=True)
+        text = json.dumps(
+            [{k: v for k, v in rule.items() if k != "source"} for rule in rules], sort_keys=True
+        )
         return hashlib.sha256(text.encode()).hexdigest()
 
     @cached_property

@@ -42,7 +42,10 @@ class Target:
         self._update = Endpoint(update or query, patience=_PATIENCE, remedy=remedy)
 
     def write(
-        self, record: Record, progress: Progress = lambda *_: None, sleep: Callable[[float], None] = time.sleep
+        self,
+        record: Record,
+        progress: Progress = lambda *_: None,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> int:
         """Put a record in place of the one that the graph holds; how many triples it has.
 
@@ -62,8 +65,8 @@ class Target:
         found = self._count(self.staging)
         if found != sent:
             raise EndpointError(
-                f"{self._update.name} took {sent:,} triples and has {found:,} of them; the old record stands, "
-                "so run the command again when nobody else writes"
+                f"{self._update.name} took {sent:,} triples and has {found:,} of them; the old record "
+                "stands, so run the command again when nobody else writes"
             )
         self._swap(record, sent, sleep)
         return sent
