@@ -128,7 +128,7 @@ def gather(evaluation: Evaluation, origin: Mapping[str, Any], progress: Progress
         title=_title(origin),
         result=result,
         how=tuple(_how(evaluation, result)),
-        predicates={iri: printable(readable(f"<{iri}>"), 80) for iri in result["by_predicate"]},
+        predicates={iri: _name(evaluation, iri) for iri in result["by_predicate"]},
         coverage=_coverage(evaluation),
         history=(*history[:-1:step], *history[-1:]),
         suspects=suspects,
@@ -140,6 +140,12 @@ def gather(evaluation: Evaluation, origin: Mapping[str, Any], progress: Progress
         name=record.name("evaluation")[1:-1],
         dataset=record.dataset[1:-1],
     )
+
+
+def _name(evaluation: Evaluation, predicate: str) -> str:
+    term = evaluation.graph.beliefs.terms.find(f"<{predicate}>")
+    name = readable(f"<{predicate}>") if term is None else evaluation.names.of(term)
+    return printable(name, 80)
 
 
 def _title(origin: Mapping[str, Any]) -> str:

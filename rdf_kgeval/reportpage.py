@@ -120,7 +120,7 @@ def _headline(report: Report) -> str:
     accuracy, interval = result["accuracy"], result["interval"]
     if interval is not None:
         low, high = map(percent, interval)
-        sure = f"between <b>{low}</b> and <b>{high}</b> at the level {result['level']:.4g}"
+        sure = f"between <b>{low}</b> and <b>{high}</b> at the level of {result['level']:.4g}"
     else:
         sure = "without an interval"
     number = f"{percent(accuracy)}" if accuracy is not None else "?"
@@ -183,13 +183,12 @@ def _predicates(report: Report) -> str:
     return f'<div class="rows">{_folded(rows)}</div>'
 
 
-def _folded(rows: Sequence[str], start: str = "", end: str = "") -> str:
+def _folded(rows: Sequence[str]) -> str:
     """The first rows, and the rest behind a click."""
-    shown = start + "".join(rows[:FEW]) + end
     if len(rows) <= FEW:
-        return shown
-    more = start + "".join(rows[FEW:]) + end
-    return f"{shown}<details><summary>{len(rows) - FEW:,} more</summary>{more}</details>"
+        return "".join(rows)
+    more = "".join(rows[FEW:])
+    return f"{''.join(rows[:FEW])}<details><summary>{len(rows) - FEW:,} more</summary>{more}</details>"
 
 
 def _history(report: Report) -> str:
@@ -202,7 +201,7 @@ def _history(report: Report) -> str:
     step = next(s for s in (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5) if (high - low) / s <= 6)
     low, high = max(0.0, step * int(low / step)), min(1.0, step * (int(high / step + 0.999)))
     last = points[-1].asked
-    left, right, top, bottom = 56.0, 690.0, 12.0, 238.0
+    left, right, top, bottom = 66.0, 700.0, 12.0, 238.0
 
     def x(asked: float) -> float:
         return left + (right - left) * asked / last
@@ -222,10 +221,10 @@ def _history(report: Report) -> str:
     curve = " ".join(f"{x(point.asked):.1f},{y(point.accuracy or 0.0):.1f}" for point in points)
     end = _end_mark(points[-1], interval, x(last), y)
     return (
-        '<div class="scroll"><svg class="plot" viewBox="0 0 720 276" role="img" '
+        '<svg class="plot" viewBox="0 0 720 286" role="img" '
         f'aria-label="The estimate after each of {last:,} beliefs">{lines}'
         f'<polyline points="{curve}"/>{end}'
-        f'<text x="{(left + right) / 2}" y="272" text-anchor="middle">beliefs asked</text></svg></div>'
+        f'<text x="{(left + right) / 2}" y="280" text-anchor="middle">beliefs asked</text></svg>'
     )
 
 
@@ -252,9 +251,9 @@ def _suspects(suspects: Sequence[Suspect]) -> str:
     for suspect in suspects:
         why = f'<p class="why">{escape(_capital(suspect.reason))}</p>' if suspect.reason else ""
         triple = escape(printable(" ".join(suspect.triple), 600))
+        truth = f'<span class="truth" title="soft truth">{suspect.truth:.2f}</span>' if why else ""
         items.append(
-            f'<li><div class="claim"><b>{escape(suspect.sentence)}</b>'
-            f'<span class="truth" title="soft truth">{suspect.truth:.2f}</span></div>{why}'
+            f'<li><div class="claim"><b>{escape(suspect.sentence)}</b>{truth}</div>{why}'
             f"<code>{triple}</code></li>"
         )
     return f'<ul class="suspects">{"".join(items)}</ul>'
@@ -267,20 +266,28 @@ def _capital(text: str) -> str:
 def _rules(rules: Sequence[Trusted]) -> str:
     if not rules:
         return "<p>No rule ties the beliefs together.</p>"
-    rows = []
-    for rule in rules:
-        share = rule.held / rule.tested if rule.tested else None
-        told = f"{rule.held:.4g} of {rule.tested:.4g}" if rule.tested else "untested"
-        value = "–" if share is None else percent(share)
-        rows.append(
-            f'<div class="row"><div class="what"><b>{escape(rule.name)}</b><small>'
-            f"{plural(rule.groundings, 'case')}, confidence {rule.strength}</small></div>"
-            f"{_gauge(share, None)}"
-            f'<div class="value"><b>{value}</b><small>{told}</small></div></div>'
-        )
+    tested = [_rule(rule) for rule in rules if rule.tested]
+    untested = [_rule(rule) for rule in rules if not rule.tested]
+    rest = f"<details><summary>{plural(len(untested), 'rule')} not put to the test</summary>"
     return (
-        "<p>How often a rule's conclusion was true where people judged it and its conditions true.</p>"
-        f'<div class="rows">{_folded(rows)}</div>'
+        "<p>How often a rule's conclusion was true where people judged it and its conditions held.</p>"
+        f'<div class="rows rules">{_folded(tested)}'
+        + (f"{rest}{''.join(untested)}</details></div>" if untested else "</div>")
+    )
+
+
+def _rule(rule: Trusted) -> str:
+    what = (
+        f'<div class="row"><div class="what"><b>{escape(rule.name)}</b><small>'
+        f"{plural(rule.groundings, 'case')}, confidence {rule.strength}</small></div>"
+    )
+    if not rule.tested:
+        return f"{what}</div>"
+    share = rule.held / rule.tested
+    return (
+        f"{what}{_gauge(share, None)}"
+        f'<div class="value"><b>{percent(share)}</b>'
+        f"<small>{rule.held:.4g} of {rule.tested:.4g}</small></div></div>"
     )
 
 
