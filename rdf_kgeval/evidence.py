@@ -38,9 +38,9 @@ def find_evidence(inference: Inference, atoms: Ints) -> Evidence:
     atom, constraint, push = atom[towards], constraint[towards], np.abs(push[towards])
     order = np.lexsort((constraint, -push, atom))
     atom, constraint, push = atom[order], constraint[order], push[order]
-    first = np.searchsorted(atom, atom)
+    rank = np.arange(len(atom)) - np.searchsorted(atom, atom)
     total = np.bincount(atom, push, minlength=graph.n_atoms)[atom]
-    chosen = (np.arange(len(atom)) - first < MOST_REASONS) & (push >= LEAST_SHARE * total)
+    chosen = (rank == 0) | ((rank < MOST_REASONS) & (push >= LEAST_SHARE * total))
     return Evidence(atom[chosen], constraint[chosen])
 
 

@@ -98,7 +98,11 @@ def _pushes(inference: Inference, atom: int) -> list[_Push]:
             pushes.append((abs(push), int(j)))
     total = sum(push for push, _ in pushes)
     pushes.sort(key=lambda pair: (-pair[0], pair[1]))
-    strongest = [(push, j) for push, j in pushes[:MOST_REASONS] if push >= LEAST_SHARE * total]
+    strongest = [
+        (push, j)
+        for rank, (push, j) in enumerate(pushes[:MOST_REASONS])
+        if rank == 0 or push >= LEAST_SHARE * total
+    ]
     return [
         _Push(
             j,
