@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdf_kgeval.beliefs import Ints, Role, Triple
-from rdf_kgeval.evidence import Evidence, find_evidence
+from rdf_kgeval.evidence import Evidence, find_broken, find_evidence
 from rdf_kgeval.namespaces import DQV, KGE, OA, PROV, RDF, RDF_TYPE, XSD
 from rdf_kgeval.record import Annotations, Form, Properties, Record, decimal, integer, moment, text
 from rdf_kgeval.verdicts import Answer, Verdict, standing
@@ -32,7 +32,7 @@ def annotate(record: Record) -> Iterator[list[str]]:
     known = np.isin(rows, np.fromiter(inference.verdicts, np.int64, len(inference.verdicts)))
     inferred = rows[(label[chosen] >= 0) & ~known]
     evidence = find_evidence(inference, inferred)
-    constraints = np.unique(evidence.constraint)
+    constraints = np.union1d(evidence.constraint, find_broken(inference))
     start, atom, is_head = _atoms(record, constraints)
     described = np.union1d(rows, atom).astype(np.int32)
     digests = np.zeros((len(described), 32), np.uint8)

@@ -44,14 +44,31 @@ def find_evidence(inference: Inference, atoms: Ints) -> Evidence:
     return Evidence(atom[chosen], constraint[chosen])
 
 
+def find_broken(inference: Inference) -> Ints:
+    """The constraints that what people said breaks: the body is true, and the head is not."""
+    graph = inference.graph
+    if not graph.n_constraints:
+        return np.zeros(0, np.int32)
+    known = np.zeros(graph.n_atoms, dtype=bool)
+    known[list(inference.verdicts)] = True
+    sure = np.logical_and.reduceat(known[graph.atom], graph.start[:-1])
+    return np.flatnonzero(sure & (_hinge(inference) > UNKNOWN)).astype(np.int32)
+
+
+def _hinge(inference: Inference) -> NDArray[np.float64]:
+    """How far each constraint is violated; negative where it holds with room to spare."""
+    graph = inference.graph
+    parts = graph.sign * inference.x[graph.atom]
+    return np.asarray(graph.offset + np.add.reduceat(parts, graph.start[:-1]))
+
+
 def _force(inference: Inference) -> NDArray[np.float64]:
     """How strongly each constraint pushes its atoms."""
-    graph, x = inference.graph, inference.x
+    graph = inference.graph
     false = np.zeros(graph.n_atoms, dtype=bool)
     false[[row for row, value in inference.verdicts.items() if value == 0.0]] = True
-    hinge = graph.offset + np.add.reduceat(graph.sign * x[graph.atom], graph.start[:-1])
-    force: NDArray[np.float64] = constraint_weights(graph, inference.thetas, false) * np.maximum(0.0, hinge)
-    return force
+    weight = constraint_weights(graph, inference.thetas, false)
+    return np.asarray(weight * np.maximum(0.0, _hinge(inference)))
 
 
 def _entries(start: NDArray[np.int64], chosen: Ints) -> NDArray[np.int64]:
