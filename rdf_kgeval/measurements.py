@@ -62,17 +62,17 @@ def _dataset(record: Record, result: dict[str, Any]) -> Iterator[str]:
     for predicate, name in partitions.items():
         entry = result["by_predicate"][predicate]
         own = record.digest_name("accuracy", predicate)
-        measured = entry["accuracy"] is not None
+        known = measured and entry["accuracy"] is not None
         yield from record.describe(
             name,
             [
                 (RDF_TYPE, f"<{VOID}Dataset>"),
                 (VOID + "property", f"<{predicate}>"),
                 (VOID + "triples", integer(entry["beliefs"])),
-                *([(DQV + "hasQualityMeasurement", own)] if measured else []),
+                *([(DQV + "hasQualityMeasurement", own)] if known else []),
             ],
         )
-        if measured:
+        if known:
             yield from record.describe(own, _measurement(record, name, entry, result))
 
 

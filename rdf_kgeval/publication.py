@@ -17,6 +17,7 @@ from rdf_kgeval.record import Annotations as Annotations
 from rdf_kgeval.record import Form as Form
 from rdf_kgeval.record import Record, integer
 from rdf_kgeval.record import RecordOptions as RecordOptions
+from rdf_kgeval.terms import to_rdflib
 from rdf_kgeval.text import printable
 
 if TYPE_CHECKING:
@@ -142,5 +143,8 @@ def to_rdf(evaluation: Evaluation, options: RecordOptions | None = None) -> "rdf
     dataset = rdflib.Dataset(default_union=True)
     for name, namespace in _PREFIXES.items():
         dataset.bind(name, namespace)
-    dataset.parse(data="".join(lines_of(make_record(evaluation, options))), format="nquads")
+    for chunk in lines_of(make_record(evaluation, options)):
+        for quad in ox.parse(chunk, format=ox.RdfFormat.N_QUADS):
+            graph = dataset.graph(to_rdflib(quad.graph_name))
+            graph.add((to_rdflib(quad.subject), to_rdflib(quad.predicate), to_rdflib(quad.object)))
     return dataset
