@@ -104,6 +104,8 @@ def publish(
         InputError: the format is none of these, or the file cannot be written.
     """
     rdf_format = format_of(path)
+    if rdf_format == ox.RdfFormat.JSON_LD and options and options.form is Form.TRIPLE_TERMS:
+        raise InputError("JSON-LD has no triple terms; write .trig, .ttl, .nq or .nt")
     record = make_record(evaluation, options, origin, quads=rdf_format.supports_datasets)
     new = path.with_name(path.name + ".new")
     try:

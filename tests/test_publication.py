@@ -355,6 +355,8 @@ def test_triple_terms_are_reified(name: str, attacked: Evaluation, tmp_path: Pat
     )
     assert len({tuple(map(str, row)) for row in rows}) == attacked.graph.n_beliefs
     assert "<<" in (tmp_path / f"r.{name}").read_text()
+    with pytest.raises(InputError, match="JSON-LD has no triple terms"):
+        publish(attacked, tmp_path / "r.jsonld", RecordOptions(form=Form.TRIPLE_TERMS))
     with pytest.raises(InputError, match="rdflib knows no triple terms"):
         to_rdf(attacked, RecordOptions(form=Form.TRIPLE_TERMS))
 
