@@ -59,7 +59,7 @@ def motivating(**options: object) -> Evaluation:
     return kgeval.evaluate(graph, oracle=kgeval.GoldOracle(EXAMPLE / "gold.csv"), **chosen)
 
 
-def hostile(folder: Path, verdicts: int = len(VERDICTS)) -> Evaluation:
+def hostile(folder: Path, verdicts: int = len(VERDICTS) + len(HOSTILE)) -> Evaluation:
     """Contradictions, disputes, failing rules, and literals that attack whatever shows them."""
     write_hostile(folder)
     rules = read_ontology(folder / "ontology.ttl") + read_rules(folder / "rules")
@@ -73,12 +73,17 @@ def hostile(folder: Path, verdicts: int = len(VERDICTS)) -> Evaluation:
 
 
 def hostile_verdicts(beliefs: kgeval.Beliefs) -> list[Verdict]:
+    """What people say; of every hostile literal, that it is wrong, so that reports list it."""
     found = []
-    for number, (s, p, o, answer, annotator) in enumerate(VERDICTS):
+    said = []
+    for s, p, o, answer, annotator in VERDICTS:
         predicate = f"<{EX}{p}>" if p else "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
-        row = beliefs.find(f"<{EX}{s}>", predicate, f"<{EX}{o}>")
+        said.append((beliefs.find(f"<{EX}{s}>", predicate, f"<{EX}{o}>"), answer, annotator))
+    notes = [row for row in beliefs.rows.tolist() if beliefs.triple(row)[1] == f"<{EX}note>"]
+    said += [(row, Answer.FALSE, "ann@example.org") for row in notes]
+    for number, (row, answer, annotator) in enumerate(said):
         assert row is not None
-        time = f"2026-01-01T00:00:0{number}.000+00:00"
+        time = f"2026-01-01T00:00:{number:02}.000+00:00"
         found.append(
             Verdict(
                 belief=beliefs.id(row), answer=answer, annotator=annotator, time=time, drawn=Drawn.CONTROL

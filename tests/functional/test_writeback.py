@@ -64,7 +64,7 @@ def test_only_the_runs_graph_changes(server: Server, tmp_path: Path) -> None:
     new = dump(server, GRAPH)
     assert old != new
     assert sum("votesTrue" in line for line in old) == 2
-    assert sum("votesTrue" in line for line in new) == 5
+    assert sum("votesTrue" in line for line in new) == 11
     assert target(server).write(second) == len(new)
     assert dump(server, GRAPH) == new
     assert dump(server, DATA) == before
