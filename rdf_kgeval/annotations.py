@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rdf_kgeval.beliefs import Ints, Role, Triple
 from rdf_kgeval.evidence import Evidence, find_broken, find_evidence
 from rdf_kgeval.namespaces import DQV, KGE, OA, PROV, RDF, RDF_TYPE, XSD
-from rdf_kgeval.record import Annotations, Form, Properties, Record, decimal, integer, moment, text
+from rdf_kgeval.record import Annotations, Form, Properties, Record, decimal, integer, moments, text
 from rdf_kgeval.verdicts import Answer, Verdict, standing
 
 MANY = 100_000
@@ -176,7 +176,7 @@ def _vote_properties(record: Record, verdicts: list[Verdict]) -> Properties:
         yield KGE + "probability", decimal(verdicts[0].probability)
     for name in sorted({verdict.annotator for verdict in verdicts}):
         yield PROV + "wasAttributedTo", record.annotator(name)
-    for time in sorted(filter(None, (moment(verdict.time) for verdict in verdicts)))[-1:]:
+    for time in moments(verdicts)[-1:]:
         yield PROV + "generatedAtTime", time
 
 

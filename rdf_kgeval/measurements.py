@@ -2,14 +2,16 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
+from rdf_kgeval.errors import InputError
 from rdf_kgeval.inference.confidence import track_rules
 from rdf_kgeval.namespaces import DCTERMS, DQV, KGE, PROV, RDF_TYPE, RDFS, RDFS_LABEL, VOID, XSD
-from rdf_kgeval.record import Properties, Record, decimal, integer, moment, text
+from rdf_kgeval.record import Properties, Record, decimal, integer, moments, text
 from rdf_kgeval.terms import iri_term
 from rdf_kgeval.verdicts import Verdict, standing
 
@@ -38,7 +40,7 @@ def _itself(record: Record, verdicts: list[Verdict]) -> Properties:
     yield DCTERMS + "subject", record.dataset
     yield KGE + "verdictsDigest", text(record.verdicts_digest)
     yield KGE + "form", text(record.options.form)
-    for time in sorted(filter(None, (moment(verdict.time) for verdict in verdicts)))[-1:]:
+    for time in moments(verdicts)[-1:]:
         yield PROV + "generatedAtTime", time
 
 
@@ -49,7 +51,8 @@ def _dataset(record: Record, result: dict[str, Any]) -> Iterator[str]:
     properties = [(RDF_TYPE, f"<{VOID}Dataset>"), (VOID + "triples", integer(result["beliefs"]))]
     endpoint = record.origin.get("endpoint")
     if endpoint and "***" not in endpoint and "…" not in endpoint:
-        properties.append((VOID + "sparqlEndpoint", iri_term(endpoint)))
+        with suppress(InputError):  # a URL is not always an IRI
+            properties.append((VOID + "sparqlEndpoint", iri_term(endpoint)))
     graph = (record.origin.get("scope") or {}).get("graph")
     if graph:
         properties.append((DCTERMS + "source", iri_term(graph)))
@@ -113,7 +116,7 @@ def _activity(record: Record, result: dict[str, Any], verdicts: list[Verdict]) -
         "candidates": None if settings.candidates is None else integer(settings.candidates),
         "stopped": None if result["stopped"] is None else text(result["stopped"]),
     }
-    times = sorted(filter(None, (moment(verdict.time) for verdict in verdicts)))
+    times = moments(verdicts)
     properties = [
         (RDF_TYPE, f"<{PROV}Activity>"),
         (RDF_TYPE, f"<{KGE}Evaluation>"),

@@ -9,7 +9,7 @@ import json
 import urllib.parse
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from enum import StrEnum
 from functools import cached_property
@@ -23,6 +23,7 @@ from rdf_kgeval.evaluation import Evaluation
 from rdf_kgeval.namespaces import XSD
 from rdf_kgeval.rule import to_json
 from rdf_kgeval.terms import iri_term
+from rdf_kgeval.verdicts import Verdict
 
 Properties = Iterable[tuple[str, str]]
 """Pairs of a predicate's IRI and an N-Triples term."""
@@ -82,7 +83,7 @@ class Record:
         beliefs = graph.beliefs
         digest = hashlib.sha256()
         for column in (beliefs.terms.block, beliefs.s, beliefs.p, beliefs.o, beliefs.role):
-            digest.update(memoryview(column).cast("B"))  # type: ignore[arg-type]
+            digest.update(column.data)
         first = [asdict(record) for record in self.evaluation.records[:1]]
         for part in (self.rules_digest, json.dumps([settings.fixed().to_json(), first], sort_keys=True)):
             digest.update(part.encode())
@@ -171,13 +172,15 @@ def decimal(value: float) -> str:
 
 
 def moment(value: str) -> str | None:
-    """A time of the verdict log as a term, if it is one."""
+    """A time of the verdict log as a term in UTC, if it is one; such terms sort by time."""
     try:
-        return f'"{datetime.fromisoformat(value).isoformat()}"^^<{XSD}dateTime>'
-    except ValueError:
+        found = datetime.fromisoformat(value)
+        found = found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    except (ValueError, OverflowError):
         return None
+    return f'"{found.isoformat()}"^^<{XSD}dateTime>'
 
 
-def iris(*names: str) -> Iterator[str]:
-    """IRIs as terms."""
-    return (f"<{name}>" for name in names)
+def moments(verdicts: Iterable[Verdict]) -> list[str]:
+    """The times of verdicts as terms, the first one first."""
+    return sorted(filter(None, (moment(verdict.time) for verdict in verdicts)))

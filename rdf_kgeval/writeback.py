@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Iterator
 from rdf_kgeval.endpoint import Endpoint, Patience
 from rdf_kgeval.errors import EndpointError, IncompleteError, InputError
 from rdf_kgeval.files import Progress
-from rdf_kgeval.namespaces import KGE, RDF_TYPE
+from rdf_kgeval.namespaces import DQV, KGE, VOID
 from rdf_kgeval.plan import count
 from rdf_kgeval.publication import lines_of
-from rdf_kgeval.record import Form, Record, text
+from rdf_kgeval.record import Form, Record, integer, text
 from rdf_kgeval.terms import iri
 
 TRIPLES, CHARACTERS = 1000, 1_000_000
@@ -95,11 +95,14 @@ class Target:
         return bool(found) and self._count(self.graph) == triples
 
     def _refuse_others(self) -> None:
-        def any_(pattern: str) -> bool:
-            query = f"SELECT ?s WHERE {{ GRAPH {self.graph} {{ {pattern} }} }} LIMIT 1"
-            return bool(self._query.select(query, ["s"]).rows)
-
-        if any_("?s ?p ?o") and not any_(f"?s <{RDF_TYPE}> <{KGE}Evaluation>"):
+        """Only a graph that is empty, or one record and nothing else, is replaced."""
+        found = self._count(self.graph)
+        stated = self._query.select(
+            f"SELECT ?n WHERE {{ GRAPH {self.graph} {{ ?record a <{DQV}QualityMetadata> ; "
+            f"<{KGE}verdictsDigest> ?digest ; <{VOID}triples> ?n }} }}",
+            ["n"],
+        ).rows
+        if found and [row[0] for row in stated] != [integer(found)]:
             raise InputError(
                 f"the graph {self.graph} holds triples that are no record of kgeval, and writing back would "
                 "replace them; choose another graph"

@@ -28,7 +28,7 @@ def sampled() -> Evaluation:
 @pytest.fixture(scope="module")
 def attacked(tmp_path_factory: pytest.TempPathFactory) -> Report:
     origin = {
-        "files": [{"path": "<script>x</script>.ttl", "role": "belief", "sha256": "0" * 64}],
+        "files": [{"path": "<!--<script>.ttl", "role": "belief", "sha256": "0" * 64}],
         "notes": ["<b>&"],
     }
     return gather(hostile(tmp_path_factory.mktemp("hostile")), origin)
@@ -90,7 +90,8 @@ def test_no_text_of_a_graph_becomes_markup(attacked: Report) -> None:
     assert "img" not in seen.tags
     assert not [name for name, _ in seen.attributes if name.startswith("on")]
     assert "&lt;img src=x onerror=alert(1)&gt;" in text
-    assert json.loads(seen.data["script"])["name"] == "script>.ttl"
+    assert json.loads(seen.data["script"])["name"] == "<!--<script>.ttl"
+    assert "<" not in seen.data["script"], "a comment and a start tag would swallow the end of the element"
     assert "\u202e" not in text
     assert "<b>athlete</b>" not in text
     assert "bert" not in text

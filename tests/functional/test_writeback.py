@@ -87,6 +87,29 @@ def test_a_graph_with_something_else_is_refused(server: Server, tmp_path: Path) 
     assert dump(server, DATA) == before
 
 
+def test_triples_beside_the_record_are_not_lost(server: Server, tmp_path: Path) -> None:
+    record = record_of(hostile(tmp_path))
+    own = (
+        "".join(lines_of(record)).encode()
+        + b"<http://example.org/a> <http://example.org/b> <http://example.org/c> .\n"
+    )
+    server.load(own, GRAPH)
+    before = dump(server, GRAPH)
+    with pytest.raises(InputError, match="holds triples that are no record of kgeval"):
+        target(server).write(record)
+    assert dump(server, GRAPH) == before
+
+
+def old_and_new(server: Server, folder: Path) -> tuple[tuple[Record, list[str]], tuple[Record, list[str]]]:
+    """Two records of one run with what the store then holds; it is left with the first."""
+    found = []
+    for verdicts in (12, 2):
+        record = record_of(hostile(folder, verdicts=verdicts))
+        target(server).write(record)
+        found.append((record, dump(server, GRAPH)))
+    return found[1], found[0]
+
+
 def posts_of_a_write(server: Server, record: Record) -> int:
     with cutting(server.update) as proxy:
         through(server, proxy).write(record)
@@ -102,12 +125,8 @@ def test_a_connection_that_dies_leaves_the_old_record_or_the_new_one(
     how: str, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(writeback, "TRIPLES", 60)
-    first, second = record_of(hostile(tmp_path, verdicts=2)), record_of(hostile(tmp_path))
+    (first, old), (second, new) = old_and_new(server, tmp_path)
     data = dump(server, DATA)
-    target(server).write(second)
-    new = dump(server, GRAPH)
-    target(server).write(first)
-    old = dump(server, GRAPH)
     requests = posts_of_a_write(server, second)
     assert requests >= 5
     outcomes = []
@@ -134,11 +153,7 @@ def test_a_connection_that_is_cut_once_does_no_harm(
     how: str, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(writeback, "TRIPLES", 60)
-    first, second = record_of(hostile(tmp_path, verdicts=2)), record_of(hostile(tmp_path))
-    target(server).write(second)
-    new = dump(server, GRAPH)
-    target(server).write(first)
-    old = dump(server, GRAPH)
+    (first, old), (second, new) = old_and_new(server, tmp_path)
     requests = posts_of_a_write(server, second)
     swaps = 2 if server.environ else 1  # with Digest, a request without and one with the answer
     for at in range(requests):
