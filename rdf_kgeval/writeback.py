@@ -134,8 +134,8 @@ def as_sparql(line: str) -> str:
     that follows one is escaped itself.
 
     >>> print(as_sparql('<x:s> <x:p> "\\\\u0022 }" .'))
-    <x:s> <x:p> "\\\u00750022 }" .
+    <x:s> <x:p> "\\\U000000750022 }" .
     """
     if "\\" not in line:
         return line
-    return re.sub(r"\\\\([uU])|\\.", lambda m: f"\\\\\\u{ord(m[1]):04X}" if m[1] else m[0], line)
+    return re.sub(r"\\\\([uU])|\\.", lambda m: f"\\\\\\U{ord(m[1]):08X}" if m[1] else m[0], line)

@@ -40,7 +40,8 @@ def test_evidence_on_nell() -> None:
     mined = kgeval.mine(beliefs, kgeval.MiningOptions(max_length=2))
     graph = kgeval.couple(beliefs, kgeval.read_ontology(NELL / "ontology.ttl") + mined)
     rows = beliefs.rows[::10].tolist()
-    inference = kgeval.infer(graph, {beliefs.id(row): row % 5 != 0 for row in rows})
+    learned = kgeval.InferenceOptions(update_confidences=True)
+    inference = kgeval.infer(graph, {beliefs.id(row): row % 5 != 0 for row in rows}, learned)
     assert assert_as_explained(inference) > 100
 
 

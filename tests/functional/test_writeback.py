@@ -3,7 +3,9 @@
 from contextlib import nullcontext
 from pathlib import Path
 
+import pyoxigraph as ox
 import pytest
+import rdflib
 
 import rdf_kgeval as kgeval
 from rdf_kgeval import writeback
@@ -16,7 +18,7 @@ from rdf_kgeval.writeback import Target, as_sparql, batches
 from tests.conftest import Server
 from tests.faults import CuttingProxy, cutting
 from tests.functional.test_servers import PLAIN, TRICKY
-from tests.records import hostile
+from tests.records import HOSTILE, hostile
 
 GRAPH = "http://example.org/evaluation"
 DATA = "http://example.org/data"
@@ -196,5 +198,15 @@ def test_batches_are_small_and_lose_nothing(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_escapes_survive_sparql() -> None:
-    assert as_sparql('"\\\\u0022"') == '"\\\\\\u00750022"'
-    assert as_sparql('"\\\\\\u0001 \\n \\" \\\\\\\\u"') == '"\\\\\\u0001 \\n \\" \\\\\\\\\\u0075"'
+    assert as_sparql('"\\\\u0022"') == '"\\\\\\U000000750022"'
+    assert as_sparql('"\\\\\\u0001 \\n \\" \\\\\\\\u"') == '"\\\\\\u0001 \\n \\" \\\\\\\\\\U00000075"'
+
+
+def test_escapes_survive_an_engine_that_replaces_them_first() -> None:
+    """rdflib does, as the letter of SPARQL 1.1 says."""
+    for text in HOSTILE[:2]:
+        (quad,) = ox.parse(f"<x:s> <x:p> {text} .", format=ox.RdfFormat.N_TRIPLES)
+        graph = rdflib.Graph()
+        graph.update(f"INSERT DATA {{ {as_sparql(f'<x:s> <x:p> {quad.object} .')} }}")
+        ((_, _, found),) = graph
+        assert str(found) == quad.object.value
