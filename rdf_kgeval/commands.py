@@ -81,7 +81,7 @@ def evaluate(
     from rdf_kgeval.runs import open_run
 
     begin = time.perf_counter()
-    check_output(output, options.endpoint)
+    check_output(output, has_store=bool(options.endpoint) or (run is not None and run.exists()))
     with _folder(run, oracle) as folder:
         if folder.exists():
             if options.given:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rdf_kgeval.runs import Run
 
 
-def check_output(output: OutputOptions, endpoint: str | None) -> None:
+def check_output(output: OutputOptions, *, has_store: bool) -> None:
     """Refuse before anything takes time what cannot be delivered afterwards."""
     from rdf_kgeval.terms import iri_term
 
@@ -27,7 +27,7 @@ def check_output(output: OutputOptions, endpoint: str | None) -> None:
             raise InputError(f"{printable(str(path))} cannot be written: its folder does not exist")
     if output.write_back is not None:
         iri_term(output.write_back)
-        if not (endpoint or output.update_endpoint):
+        if not (has_store or output.update_endpoint):
             raise InputError("--write-back needs a store; name it with --endpoint or --update-endpoint")
 
 

@@ -80,7 +80,7 @@ def publish(
     opened = open_run(run)
     check_output(
         OutputOptions(publish=output, write_back=write_back, update_endpoint=update_endpoint),
-        endpoint or opened.config["endpoint"],
+        has_store=bool(endpoint or opened.config["endpoint"]),
     )
     evaluation = read_evaluation(opened)
     if output is not None:
@@ -109,7 +109,7 @@ def report(
 
     if format_ not in ("html", "markdown", "junit"):
         raise typer.BadParameter("the format is html, markdown or junit")
-    check_output(OutputOptions(report=output), None)
+    check_output(OutputOptions(report=output), has_store=False)
     opened = open_run(run)
     evaluation = read_evaluation(opened)
     report_to(opened, evaluation, output, format_, min_accuracy=min_accuracy, max_margin=max_margin)
