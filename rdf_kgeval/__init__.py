@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from rdf_kgeval.ontology import read_ontology as read_ontology
     from rdf_kgeval.oracles import GoldOracle as GoldOracle
     from rdf_kgeval.oracles import PromptOracle as PromptOracle
+    from rdf_kgeval.plugin import register as register
+    from rdf_kgeval.publication import RecordOptions as RecordOptions
+    from rdf_kgeval.publication import to_rdf as to_rdf
     from rdf_kgeval.rule import Rule as Rule
     from rdf_kgeval.rules import read_rules as read_rules
     from rdf_kgeval.settings import Settings as Settings
@@ -46,6 +49,7 @@ _HOME = {
     "KgevalError": "errors",
     "MiningOptions": "miningindex",
     "PromptOracle": "oracles",
+    "RecordOptions": "publication",
     "RunError": "errors",
     "Rule": "rule",
     "Settings": "settings",
@@ -57,6 +61,8 @@ _HOME = {
     "read_beliefs": "sources",
     "read_ontology": "ontology",
     "read_rules": "rules",
+    "register": "plugin",
+    "to_rdf": "publication",
 }
 
 __all__ = sorted(_HOME)

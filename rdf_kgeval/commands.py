@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rdf_kgeval.deliveries import check_output, deliver
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.options import MethodOptions, SourceOptions, takes
+from rdf_kgeval.options import MethodOptions, OutputOptions, SourceOptions, takes
 from rdf_kgeval.terminal import announce_compiling, print_json, progress_bar, say
 from rdf_kgeval.text import plural, printable
 
@@ -55,7 +56,7 @@ def make_run(folder: Path, options: SourceOptions) -> None:
         say(f"note: {note}")
 
 
-@takes(MethodOptions, SourceOptions)
+@takes(MethodOptions, SourceOptions, OutputOptions)
 def evaluate(
     *,
     oracle: OracleOption,
@@ -68,6 +69,7 @@ def evaluate(
     as_json: AsJson = False,
     method: MethodOptions,
     options: SourceOptions,
+    output: OutputOptions,
 ) -> None:
     """Evaluate a graph from the first question to the accuracy.
 
@@ -79,6 +81,7 @@ def evaluate(
     from rdf_kgeval.runs import open_run
 
     begin = time.perf_counter()
+    check_output(output, has_store=bool(options.endpoint) or (run is not None and run.exists()))
     with _folder(run, oracle) as folder:
         if folder.exists():
             if options.given:
@@ -88,7 +91,8 @@ def evaluate(
         opened = open_run(folder)
         evaluation = _consult(opened, oracle, annotator, method)
         _report(evaluation, as_json, time.perf_counter() - begin)
-    _check(evaluation, min_accuracy, max_margin)
+        deliver(opened, evaluation, output, options.endpoint)
+    check(evaluation, min_accuracy, max_margin)
 
 
 @contextmanager
@@ -212,7 +216,7 @@ def estimate(
             _print_groups("class", classes)
     else:
         _report(evaluation, as_json, time.perf_counter() - begin, by_predicate=by is not None)
-    _check(evaluation, min_accuracy, max_margin)
+    check(evaluation, min_accuracy, max_margin)
 
 
 def _report(evaluation: "Evaluation", as_json: bool, seconds: float, *, by_predicate: bool = True) -> None:
@@ -263,7 +267,7 @@ def sentence(result: dict[str, Any]) -> str:
     return f"accuracy {result['accuracy']:.1%}, {sure}: {known}"
 
 
-def _check(evaluation: "Evaluation", min_accuracy: float | None, max_margin: float | None) -> None:
+def check(evaluation: "Evaluation", min_accuracy: float | None, max_margin: float | None) -> None:
     """Exit code 3 where a threshold that the user set is missed."""
     accuracy, interval = evaluation.accuracy, evaluation.interval
     missed = []

@@ -15,6 +15,7 @@ import urllib.parse
 import urllib.request
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from rdf_kgeval.credentials import Credentials as Credentials
 from rdf_kgeval.errors import EndpointError, IncompleteError, InputError
@@ -22,7 +23,10 @@ from rdf_kgeval.results import Row, read_rows
 from rdf_kgeval.text import printable
 from rdf_kgeval.transport import DeadlineError, TimedRequest, make_opener
 
+T = TypeVar("T")
+
 _BUSY = {429, 502, 503}
+_AGENT = "rdf-kgeval (https://w3id.org/rdf-kgeval)"
 _LONGEST_GET = 1500
 _LONGEST_BODY = 1 << 30
 _LONGEST_TIME = 86_400.0
@@ -70,12 +74,17 @@ class Patience:
 
 
 class Endpoint:
-    """A SPARQL query endpoint."""
+    """A SPARQL endpoint, for queries or for updates."""
 
     def __init__(
-        self, url: str, credentials: Credentials | None = None, patience: Patience | None = None
+        self,
+        url: str,
+        credentials: Credentials | None = None,
+        patience: Patience | None = None,
+        remedy: str = "ask for less with --predicate or --scope",
     ) -> None:
         _check_url(url)
+        self._remedy = remedy
         self.url = url
         self.server = ""
         """What the last answer's Server header said."""
@@ -91,14 +100,27 @@ class Endpoint:
 
     def select(self, query: str, variables: Sequence[str]) -> Answer:
         """Send a SELECT and return its rows, each with the terms of `variables` in that order."""
+        return self._patiently(lambda: self._parse(*self._fetch(self._request(query)), variables))
+
+    def update(self, text: str, *, once: bool = False) -> None:
+        """Send an update; where it must not be sent twice, it is sent once.
+
+        Raises:
+            IncompleteError: no answer came, so that it may have been done or not.
+            EndpointError: the endpoint refused it.
+        """
+        self._patiently(lambda: self._fetch(self._update_request(text)), most=1 if once else None)
+
+    def _patiently(self, action: Callable[[], T], most: int | None = None) -> T:
+        """Try again while a fault may pass, at most so often."""
         attempt = 0
         while True:
             attempt += 1
             try:
-                headers, body = self._fetch(query)
-                return self._parse(headers, body, variables)
+                return action()
             except _PassingError as trouble:
                 attempts = self._patience.silent_attempts if trouble.silent else self._patience.attempts
+                attempts = min(attempts, most or attempts)
                 if trouble.wait > self._patience.longest_wait or (trouble.busy and attempt >= attempts):
                     raise EndpointError(f"{self.name} {trouble}") from trouble
                 if attempt >= attempts:
@@ -106,9 +128,9 @@ class Endpoint:
                 pause = self._patience.backoff * 2 ** (attempt - 1) * random.uniform(0.5, 1.0)  # noqa: S311
                 self._patience.sleep(max(pause, trouble.wait))
 
-    def _fetch(self, query: str) -> tuple[http.client.HTTPMessage, bytes]:
+    def _fetch(self, request: urllib.request.Request) -> tuple[http.client.HTTPMessage, bytes]:
         try:
-            with self._opener.open(self._request(query), timeout=self._patience.timeout) as response:
+            with self._opener.open(request, timeout=self._patience.timeout) as response:
                 self._reached = True
                 self.server = response.headers.get("Server", "")
                 return response.headers, self._read(response)
@@ -130,7 +152,7 @@ class Endpoint:
         # Imported here, because it loads all of rdflib, which reading a file does not need.
         from SPARQLWrapper import GET, JSON, POST, SELECT, SPARQLWrapper
 
-        wrapper = SPARQLWrapper(bare, agent="rdf-kgeval (https://w3id.org/rdf-kgeval)")
+        wrapper = SPARQLWrapper(bare, agent=_AGENT)
         # setQuery would guess the type, and take a prefix or a comment for an update.
         wrapper.queryString, wrapper.queryType = query, SELECT
         wrapper.setReturnFormat(JSON)
@@ -146,6 +168,16 @@ class Endpoint:
         )
         for name, value in made.header_items():
             request.add_header(name, value)
+        return self._signed(request)
+
+    def _update_request(self, text: str) -> urllib.request.Request:
+        deadline = time.monotonic() + self._patience.deadline
+        request = TimedRequest(self.url, text.encode(), method="POST", deadline=deadline)
+        request.add_header("Content-Type", "application/sparql-update; charset=utf-8")
+        request.add_header("User-Agent", _AGENT)
+        return self._signed(request)
+
+    def _signed(self, request: urllib.request.Request) -> urllib.request.Request:
         if self._credentials.authorization:
             request.add_unredirected_header("Authorization", self._credentials.authorization)
         return request
@@ -157,9 +189,7 @@ class Endpoint:
             parts.append(part)
             size += len(part)
             if size > _LONGEST_BODY:
-                raise IncompleteError(
-                    f"{self.name} sent more than 1 GiB for one page; ask for less with --predicate or --scope"
-                )
+                raise IncompleteError(f"{self.name} sent more than 1 GiB for one page; {self._remedy}")
         if response.length:
             raise http.client.IncompleteRead(b"", response.length)
         return b"".join(parts)
@@ -172,7 +202,7 @@ class Endpoint:
         what = f"answered {error.code} {printable(str(error.reason), 60)}{said}"
         if error.code in _BUSY or error.code == 504:
             return _PassingError(
-                f"{what}; try again later or ask for less with --predicate or --scope",
+                f"{what}; try again later or {self._remedy}",
                 wait=_retry_after(error.headers.get("Retry-After")),
                 busy=error.code in _BUSY,
             )
@@ -188,7 +218,7 @@ class Endpoint:
         if 300 <= error.code < 400:
             return EndpointError(f"{self.name} {what}; give the URL that it redirects to, if you trust it")
         if error.code >= 500:
-            return IncompleteError(f"{self.name} {what}; ask for less with --predicate or --scope")
+            return IncompleteError(f"{self.name} {what}; {self._remedy}")
         return EndpointError(f"{self.name} {what}; check the URL, --graph and --scope")
 
     def _failure(self, error: Exception) -> Exception:
@@ -211,8 +241,7 @@ class Endpoint:
     def _parse(self, headers: http.client.HTTPMessage, body: bytes, variables: Sequence[str]) -> Answer:
         if "S1TAT" in headers.get("X-SQL-State", ""):
             raise _PassingError(
-                "ran out of its own time limit and sent only a part of the rows; "
-                "ask for less with --predicate or --scope"
+                f"ran out of its own time limit and sent only a part of the rows; {self._remedy}"
             )
         kind = headers.get_content_type()
         if "json" not in kind:

@@ -3,7 +3,7 @@
 Everything is a pure function of the graph, the settings and the log: resuming is replaying.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
@@ -197,6 +197,11 @@ class Evaluation:
         """What people said of a belief: TRUE, FALSE, AMBIGUOUS or NOT_ASKED."""
         said = self._said.get(position)
         return outcome(verdict.answer for verdict in said.values()) if said else NOT_ASKED
+
+    @property
+    def records(self) -> Sequence[Record]:
+        """The log, as far as it was taken."""
+        return self._log
 
     @property
     def asked(self) -> Ints:

@@ -78,6 +78,7 @@ def ground(
         if threads is not None:
             config["threads"] = threads
         connection = stack.enter_context(duckdb.connect(":memory:", config=config))
+        connection.execute("SET enable_progress_bar = false")  # it would go to standard output
         return _Grounder(connection, beliefs, rules, max_groundings).run()
 
 

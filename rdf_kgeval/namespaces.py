@@ -7,5 +7,11 @@ SKOS_PREF_LABEL = "http://www.w3.org/2004/02/skos/core#prefLabel"
 XSD = "http://www.w3.org/2001/XMLSchema#"
 OWL = "http://www.w3.org/2002/07/owl#"
 KGE = "https://w3id.org/rdf-kgeval#"
+DQV = "http://www.w3.org/ns/dqv#"
+PROV = "http://www.w3.org/ns/prov#"
+VOID = "http://rdfs.org/ns/void#"
+OA = "http://www.w3.org/ns/oa#"
+DCTERMS = "http://purl.org/dc/terms/"
+RDFS = "http://www.w3.org/2000/01/rdf-schema#"
 
 LABEL_PROPERTIES = (RDFS_LABEL, SKOS_PREF_LABEL)

@@ -111,6 +111,23 @@ class SourceOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class OutputOptions:
+    """What to make of the result, beside telling it."""
+
+    publish: Annotated[
+        Path | None,
+        typer.Option(metavar="F.trig", help="Write the record here: .trig, .ttl, .nq, .nt or .jsonld."),
+    ] = None
+    write_back: Annotated[
+        str | None, typer.Option(metavar="GRAPH-IRI", help="Write the record to this graph of the endpoint.")
+    ] = None
+    update_endpoint: Annotated[
+        str | None, typer.Option(metavar="URL", help="Where the endpoint takes updates, if elsewhere.")
+    ] = None
+    report: Annotated[Path | None, typer.Option(metavar="F.html", help="Write the report here.")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class MethodOptions:
     """How to evaluate; what is not given is as the run has it, or the default."""
 

@@ -8,7 +8,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,7 +54,11 @@ class Server:
     query: str
     """URL for queries."""
     load: Callable[[bytes, str], None]
-    """Put N-Triples into a named graph, in place of what it held."""
+    """Put N-Triples or Turtle into a named graph, in place of what it held."""
+    update: str
+    """URL for updates."""
+    environ: Mapping[str, str]
+    """The credentials for updates."""
 
 
 @pytest.fixture(scope="session")
@@ -78,12 +82,12 @@ def oxigraph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
             request = urllib.request.Request(
                 f"{base}/store?graph={graph}" if graph else f"{base}/store?default",
                 data,
-                {"Content-Type": "application/n-triples"},
+                {"Content-Type": "text/turtle"},
                 method="PUT",
             )
             urllib.request.urlopen(request, timeout=60).close()
 
-        yield Server(f"{base}/query", load)
+        yield Server(f"{base}/query", load, f"{base}/update", {})
     finally:
         process.kill()
         process.wait()
@@ -149,7 +153,9 @@ def virtuoso(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
             execute(f"SPARQL CLEAR GRAPH <{graph}>")
             execute(f"DB.DBA.TTLP_MT(file_open('data.nt'), '', '{graph}', 0)")
 
-        yield Server(f"http://127.0.0.1:{http}/sparql", load)
+        credentials = {"KGEVAL_USER": "dba", "KGEVAL_PASSWORD": "dba", "KGEVAL_AUTH": "digest"}
+        url = f"http://127.0.0.1:{http}/sparql"
+        yield Server(url, load, f"{url}-auth", credentials)
     finally:
         process.kill()
         process.wait()

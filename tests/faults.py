@@ -1,6 +1,8 @@
 """A SPARQL endpoint over a pyoxigraph store that misbehaves as told."""
 
+import itertools
 import json
+import socket
 import threading
 import time
 import urllib.parse
@@ -234,3 +236,75 @@ def edited(edit: Callable[[str], str]) -> Fault:
         return True
 
     return fault
+
+
+class CuttingProxy(ThreadingHTTPServer):
+    """Stands before a real server and cuts connections as told.
+
+    `cut` is given the number of each request with a body, from 0 on, and says what to do with it: None passes
+    it on, "before" drops it, "half" passes half of its body on, "after" passes it on and drops the answer.
+    A proxy that `dies` is dead from the first cut on.
+    """
+
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self, upstream: str, cut: Callable[[int], str | None], dies: bool) -> None:
+        super().__init__(("127.0.0.1", 0), _Relay)
+        self.dies = dies
+        parts = urllib.parse.urlsplit(upstream)
+        self.upstream = (parts.hostname or "", parts.port or 80)
+        self.cut = cut
+        self.numbers = itertools.count()
+        self.down = False
+
+    def url(self, of: str) -> str:
+        """The address of an upstream URL by way of the proxy."""
+        return urllib.parse.urlsplit(of)._replace(netloc=f"127.0.0.1:{self.server_address[1]}").geturl()
+
+
+class _Relay(BaseHTTPRequestHandler):
+    server: CuttingProxy
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        self.relay(b"", None)
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.relay(body, self.server.cut(next(self.server.numbers)))
+
+    def relay(self, body: bytes, cut: str | None) -> None:
+        self.close_connection = True
+        dead = self.server.down
+        self.server.down = dead or (self.server.dies and cut is not None)
+        if dead or cut == "before":
+            return
+        head = f"{self.command} {self.path} HTTP/1.1\r\n"
+        kept = ((k, v) for k, v in self.headers.items() if k.lower() != "connection")
+        head += "".join(f"{k}: {v}\r\n" for k, v in kept) + "Connection: close\r\n\r\n"
+        with socket.create_connection(self.server.upstream) as upstream:
+            upstream.sendall(head.encode() + (body[: len(body) // 2] if cut == "half" else body))
+            if cut == "half":
+                return
+            answer = b"".join(iter(lambda: upstream.recv(1 << 16), b""))
+        if cut is None:
+            self.wfile.write(answer)
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+@contextmanager
+def cutting(
+    upstream: str, cut: Callable[[int], str | None] = lambda _: None, *, dies: bool = False
+) -> Iterator[CuttingProxy]:
+    server = CuttingProxy(upstream, cut, dies)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -10,8 +10,8 @@ from rdf_kgeval.inference.inference import TAU, Inference, label
 from rdf_kgeval.inference.model import UNKNOWN
 from rdf_kgeval.rule import Rule
 
-_LEAST_SHARE = 0.1
-_MOST_REASONS = 5
+LEAST_SHARE = 0.1
+MOST_REASONS = 5
 _MOST_ATOMS = 100
 
 
@@ -98,7 +98,11 @@ def _pushes(inference: Inference, atom: int) -> list[_Push]:
             pushes.append((abs(push), int(j)))
     total = sum(push for push, _ in pushes)
     pushes.sort(key=lambda pair: (-pair[0], pair[1]))
-    strongest = [(push, j) for push, j in pushes[:_MOST_REASONS] if push >= _LEAST_SHARE * total]
+    strongest = [
+        (push, j)
+        for rank, (push, j) in enumerate(pushes[:MOST_REASONS])
+        if rank == 0 or push >= LEAST_SHARE * total
+    ]
     return [
         _Push(
             j,

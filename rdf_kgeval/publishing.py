@@ -1,0 +1,119 @@
+"""The commands that publish: the record and the report."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rdf_kgeval.commands import MaxMargin, MinAccuracy, RunArgument, check
+from rdf_kgeval.deliveries import check_output, publish_to, report_to, write_back_to
+from rdf_kgeval.options import OutputOptions
+
+
+def publish(
+    run: RunArgument,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="F.trig", help="Write it here: .trig, .ttl, .nq, .nt or .jsonld."
+        ),
+    ] = None,
+    write_back: Annotated[
+        str | None, typer.Option(metavar="GRAPH-IRI", help="Write it to this graph of a store.")
+    ] = None,
+    endpoint: Annotated[
+        str | None, typer.Option(metavar="URL", help="The store; by default where the beliefs are from.")
+    ] = None,
+    update_endpoint: Annotated[
+        str | None, typer.Option(metavar="URL", help="Where the store takes updates, if elsewhere.")
+    ] = None,
+    annotations: Annotated[
+        str | None,
+        typer.Option(
+            metavar="asked|wrong|all",
+            help="Which beliefs to annotate: by default all; above 100,000, the asked and the wrong ones.",
+        ),
+    ] = None,
+    form: Annotated[
+        str,
+        typer.Option(
+            metavar="reification|named-graphs|triple-terms", help="How annotations name their statements."
+        ),
+    ] = "reification",
+    base: Annotated[
+        str | None, typer.Option(metavar="IRI", help="What the record's names start with.")
+    ] = None,
+    dataset: Annotated[
+        str | None, typer.Option(metavar="IRI", help="The name of the evaluated dataset.")
+    ] = None,
+    name_annotators: Annotated[
+        bool, typer.Option("--name-annotators", help="Publish the annotators' names.")
+    ] = False,
+) -> None:
+    """Publish the evaluation as linked data: measurements (DQV), provenance (PROV), annotated beliefs.
+
+    Writing back replaces the named graph as a whole, and only that. Credentials come from the environment:
+    KGEVAL_USER and KGEVAL_PASSWORD (with KGEVAL_AUTH=digest for Digest), KGEVAL_TOKEN, or netrc.
+
+    Examples:
+      kgeval publish run -o evaluation.trig
+
+      kgeval publish run --write-back http://example.org/evaluation --endpoint http://localhost:8890/sparql-auth
+    """
+    from rdf_kgeval.publication import Annotations, Form, RecordOptions
+    from rdf_kgeval.runs import open_run, read_evaluation
+
+    if output is None and write_back is None:
+        raise typer.BadParameter("give --output FILE, --write-back GRAPH-IRI, or both")
+    if annotations not in (None, *Annotations):
+        raise typer.BadParameter(f"annotations are {', '.join(Annotations)}")
+    if form not in tuple(Form):
+        raise typer.BadParameter(f"the form is one of {', '.join(Form)}")
+    options = RecordOptions(
+        annotations=Annotations(annotations) if annotations else None,
+        form=Form(form),
+        base=base,
+        dataset=dataset,
+        name_annotators=name_annotators,
+    )
+    opened = open_run(run)
+    check_output(
+        OutputOptions(publish=output, write_back=write_back, update_endpoint=update_endpoint),
+        has_store=bool(endpoint or opened.config["endpoint"]),
+    )
+    evaluation = read_evaluation(opened)
+    if output is not None:
+        publish_to(opened, evaluation, output, options)
+    if write_back is not None:
+        write_back_to(opened, evaluation, write_back, endpoint, update_endpoint, options)
+
+
+def report(
+    run: RunArgument,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="F.html", help="Write it here.")],
+    format_: Annotated[
+        str, typer.Option("--format", metavar="html|markdown|junit", help="A page, text, or XML for CI.")
+    ] = "html",
+    min_accuracy: MinAccuracy = None,
+    max_margin: MaxMargin = None,
+) -> None:
+    """Write a report: accuracy, how it was obtained, predicates, suspicious beliefs, rules, provenance.
+
+    Examples:
+      kgeval report run -o report.html
+
+      kgeval report run -o report.xml --format junit --min-accuracy 0.9
+    """
+    from rdf_kgeval.runs import open_run, read_evaluation
+
+    if format_ not in ("html", "markdown", "junit"):
+        raise typer.BadParameter("the format is html, markdown or junit")
+    check_output(OutputOptions(report=output), has_store=False)
+    opened = open_run(run)
+    evaluation = read_evaluation(opened)
+    report_to(opened, evaluation, output, format_, min_accuracy=min_accuracy, max_margin=max_margin)
+    check(evaluation, min_accuracy, max_margin)
+
+
+COMMANDS: tuple[Callable[..., None], ...] = (publish, report)

@@ -1,0 +1,316 @@
+"""Publishing as users meet it: commands, three stores that agree, and rdflib in an environment of its own."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import urllib.parse
+from collections import Counter
+from pathlib import Path
+
+import pyoxigraph as ox
+import pytest
+import rdflib
+from rdflib.namespace import XSD
+
+import rdf_kgeval as kgeval
+from rdf_kgeval.publication import publish
+from rdf_kgeval.terms import parse_term, rdflib_term
+from rdf_kgeval.verdicts import VerdictLog
+from tests.conftest import Server
+from tests.functional.test_cli import kgeval as command
+from tests.records import EX, EXAMPLE, QUERIES, ROOT, hostile, hostile_verdicts, write_hostile
+
+NELL = Path("/work/shared/data/nell-sports")
+GRAPH = "http://example.org/evaluation"
+SOURCES = ("kg.ttl", "--ontology", "ontology.ttl", "--rules", "rules")
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    shutil.copytree(EXAMPLE, tmp_path, dirs_exist_ok=True)
+    return tmp_path
+
+
+def nell_run(folder: Path) -> Path:
+    """A run on nell-sports, with rules enough to infer and to contradict."""
+    source = (
+        NELL / "beliefs.nt",
+        "--context-unknown",
+        NELL / "types.nt",
+        "--ontology",
+        NELL / "ontology.ttl",
+    )
+    options = (
+        "--oracle",
+        NELL / "gold.csv",
+        "--run",
+        "run",
+        "--policy",
+        "random+inference",
+        "--budget",
+        "150",
+    )
+    done = command("evaluate", *source, *options, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return folder / "run"
+
+
+def normal(term: str | None) -> str | float | None:
+    """A term by its value, because stores spell numbers in their own ways."""
+    if term is None:
+        return None
+    parsed = parse_term(term)
+    if isinstance(parsed, ox.Literal) and parsed.datatype.value in {
+        str(XSD[n]) for n in ("decimal", "integer", "double")
+    }:
+        return round(float(parsed.value), 9)
+    return parsed.value if isinstance(parsed, ox.Literal) else str(parsed)
+
+
+@pytest.mark.parametrize("name", ["hostile", "nell-sports"])
+def test_three_stores_give_the_same_answers(
+    name: str, tmp_path: Path, oxigraph: Server, virtuoso: Server
+) -> None:
+    path = tmp_path / "record.ttl"
+    if name == "hostile":
+        publish(hostile(tmp_path), path)
+    elif not NELL.exists():
+        pytest.skip("the nell-sports set is not on this machine")
+    else:
+        assert command("publish", nell_run(tmp_path), "-o", path, cwd=tmp_path).returncode == 0
+    graph = rdflib.Graph().parse(path)
+    size = len(graph)
+    for server in (oxigraph, virtuoso):
+        server.load(path.read_bytes(), GRAPH)
+        endpoint = kgeval.Endpoint(server.query)
+        ((count,),) = endpoint.select(
+            f"SELECT (COUNT(*) AS ?n) {{ GRAPH <{GRAPH}> {{ ?s ?p ?o }} }}", ["n"]
+        ).rows
+        assert normal(count) == size
+    answered = 0
+    for query in QUERIES:
+        text = query.read_text()
+        result = graph.query(text)
+        names = [str(variable) for variable in result.vars or ()]
+        expected = Counter(
+            tuple(normal(None if value is None else rdflib_term(value)) for value in row) for row in result
+        )
+        answered += bool(expected)
+        for server in (oxigraph, virtuoso):
+            url = f"{server.query}?{urllib.parse.urlencode({'default-graph-uri': GRAPH})}"
+            rows = kgeval.Endpoint(url).select(text, names).rows
+            assert Counter(tuple(map(normal, row)) for row in rows) == expected, (query.stem, server.query)
+    assert answered == len(QUERIES) if name == "hostile" else answered >= 10
+
+
+def test_publish_and_report(folder: Path) -> None:
+    assert command("init", "run", *SOURCES, cwd=folder).returncode == 0
+    assert command("ask", "run", "--oracle", "gold.csv", cwd=folder).returncode == 0
+    done = command("publish", "run", "-o", "record.trig", cwd=folder)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "record: record.trig\n")
+    first = (folder / "record.trig").read_bytes()
+    assert command("publish", "run", "-o", "record.trig", cwd=folder).returncode == 0
+    assert (folder / "record.trig").read_bytes() == first
+    store = ox.Store()
+    store.bulk_load(path=str(folder / "record.trig"))
+    digests = {
+        row[0].value
+        for row in store.query("SELECT ?d { GRAPH ?g { ?x <https://w3id.org/rdf-kgeval#sha256> ?d } }")
+    }
+    assert len(digests) == 3
+    done = command("report", "run", "-o", "report.html", cwd=folder)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "report: report.html\n")
+    text = (folder / "report.html").read_text()
+    data = json.loads(text.split('<script type="application/ld+json">')[1].split("</script>")[0])
+    result = json.loads(command("estimate", "run", "--json", cwd=folder).stdout)
+    measured = data["dqv:hasQualityMeasurement"]
+    assert [measured["dqv:value"], measured["kge:lower"], measured["kge:upper"]] == [
+        result["accuracy"],
+        *result["interval"],
+    ]
+    for part in data["void:propertyPartition"]:
+        own, entry = part["dqv:hasQualityMeasurement"], result["by_predicate"][part["void:property"]["@id"]]
+        assert (own["dqv:value"], own["kge:sampleSize"], own["kge:inferred"]) == (
+            entry["accuracy"], entry["asked"], entry["inferred"],
+        )  # fmt: skip
+    failed = command("report", "run", "-o", "r.xml", "--format", "junit", "--min-accuracy", "0.8", cwd=folder)
+    assert failed.returncode == 3
+    assert "<failure" in (folder / "r.xml").read_text()
+    assert command("report", "run", "-o", "r.md", "--format", "markdown", cwd=folder).returncode == 0
+    assert (folder / "r.md").read_text().startswith("# How much of kg.ttl is true?\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["publish", "run"], 2, "give --output FILE"),
+        (["publish", "run", "-o", "r.docx"], 1, "r.docx cannot be told from its name; end it in .trig"),
+        (["publish", "run", "-o", "absent/r.trig"], 1, "its folder does not exist"),
+        (["publish", "run", "-o", "r.trig", "--annotations", "some"], 2, "asked, wrong, all"),
+        (["publish", "run", "-o", "r.trig", "--form", "star"], 2, "reification, named-graphs, triple-terms"),
+        (["publish", "run", "-o", "r.ttl", "--form", "named-graphs"], 1, "write .trig, .nq or .jsonld"),
+        (["publish", "run", "-o", "r.trig", "--base", "nonsense"], 1, "must end in / or #"),
+        (["publish", "run", "--write-back", "http://g/"], 1, "name it with --endpoint or --update-endpoint"),
+        (
+            ["publish", "run", "--write-back", "g", "--endpoint", "http://127.0.0.1:1/"],
+            1,
+            "is not an absolute IRI",
+        ),
+        (
+            ["publish", "run", "--write-back", "http://g/", "--endpoint", "http://127.0.0.1:1/"],
+            1,
+            "no server answers",
+        ),
+        (["publish", "absent", "-o", "r.trig"], 1, "absent is not a run directory"),
+        (["report", "run", "-o", "r.html", "--format", "pdf"], 2, "html, markdown or junit"),
+        (["report", "run", "-o", "absent/r.html"], 1, "its folder does not exist"),
+        (
+            ["evaluate", "kg.ttl", "--oracle", "gold.csv", "--publish", "r.docx"],
+            1,
+            "cannot be told from its name",
+        ),
+        (["evaluate", "kg.ttl", "--oracle", "gold.csv", "--write-back", "http://g/"], 1, "needs a store"),
+    ],
+)
+def test_bad_requests_are_one_sentence_and_leave_nothing(
+    folder: Path, arguments: list[str], code: int, message: str
+) -> None:
+    assert command("init", "run", *SOURCES, cwd=folder).returncode == 0
+    before = sorted(folder.rglob("*"))
+    failed = command(*arguments, cwd=folder)
+    assert failed.returncode == code
+    assert failed.stdout == ""
+    assert message in " ".join(failed.stderr.replace("│", "").split())
+    assert "Traceback" not in failed.stderr
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_evaluate_delivers_everything(folder: Path, oxigraph: Server) -> None:
+    oxigraph.load((folder / "kg.ttl").read_bytes(), EX + "data")
+    oxigraph.load(b"", GRAPH)
+    done = command(
+        "evaluate", "--endpoint", oxigraph.query, "--graph", EX + "data", "--update-endpoint", oxigraph.update,
+        "--ontology", "ontology.ttl", "--rules", "rules", "--oracle", "gold.csv", "--json", "--publish", "record.trig",
+        "--write-back", GRAPH, "--report", "report.html", cwd=folder,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["accuracy"] == 0.75
+    assert "written to the graph <http://example.org/evaluation>" in done.stderr
+    held = kgeval.pull_beliefs(oxigraph.query, graph=GRAPH)
+    quads = list(ox.parse(path=str(folder / "record.trig")))
+    assert len(held) == len(quads)
+    assert (folder / "report.html").read_text().count("<section") >= 8
+    refused = command(
+        "evaluate", "--endpoint", oxigraph.query, "--graph", EX + "data", "--update-endpoint", oxigraph.update,
+        "--oracle", "gold.csv", "--write-back", EX + "data", cwd=folder,
+    )  # fmt: skip
+    assert refused.returncode == 1
+    assert "is the one evaluated" in refused.stderr
+    assert len(kgeval.pull_beliefs(oxigraph.query, graph=EX + "data")) == 8
+
+
+def test_write_back_to_virtuoso_again_after_more_verdicts(tmp_path: Path, virtuoso: Server) -> None:
+    write_hostile(tmp_path)
+    virtuoso.load((tmp_path / "kg.ttl").read_bytes(), EX + "data")
+    virtuoso.load(b"", GRAPH)
+    made = command("init", "run", *SOURCES, cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    to = ("--write-back", GRAPH, "--endpoint", virtuoso.update)
+    data = kgeval.pull_beliefs(virtuoso.query, graph=EX + "data")
+    config = json.loads((tmp_path / "run" / "config.json").read_text())
+    settings = {"policy": "random", "estimator": "mean", "seed_size": 0, "converge": False}
+    (tmp_path / "run" / "config.json").write_text(json.dumps({**config, "evaluation": settings}))
+    verdicts = hostile_verdicts(kgeval.Beliefs.load(tmp_path / "run" / "beliefs"))
+    sizes = []
+    for part in (verdicts[:3], verdicts[3:]):
+        with VerdictLog(tmp_path / "run" / "verdicts.jsonl") as log:
+            for verdict in part:
+                log.append(verdict)
+        done = command("publish", "run", *to, cwd=tmp_path, **virtuoso.environ)
+        assert done.returncode == 0, done.stderr
+        held = kgeval.pull_beliefs(virtuoso.query, graph=GRAPH)
+        sizes.append(len(held))
+        assert f"{len(held):,} triples written" in done.stderr
+    assert sizes[0] < sizes[1]
+    again = kgeval.pull_beliefs(virtuoso.query, graph=EX + "data")
+    assert [again.line(row) for row in range(len(again))] == [data.line(row) for row in range(len(data))]
+    denied = command("publish", "run", *to, cwd=tmp_path, **{**virtuoso.environ, "KGEVAL_PASSWORD": "s3cret"})
+    assert denied.returncode == 1
+    assert "s3cret" not in denied.stderr
+    assert "401" in denied.stderr
+    assert len(kgeval.pull_beliefs(virtuoso.query, graph=GRAPH)) == sizes[1]
+
+
+SCRIPT = """
+import rdflib
+
+graph = rdflib.Graph().parse("kg.ttl")
+LABELS = '''
+    PREFIX kge: <https://w3id.org/rdf-kgeval#>
+    SELECT ?s (kge:truth(?s, ?p, ?o) AS ?truth) (kge:accuracy(?p) AS ?accuracy)
+    WHERE { ?s ?p ?o FILTER(!kge:label(?s, ?p, ?o)) } ORDER BY ?s
+'''
+record = rdflib.Dataset(default_union=True)
+for triple in graph:
+    record.graph(rdflib.URIRef("http://example.org/kg")).add(triple)
+record.parse("record.trig")
+print([(str(row.s), float(row.truth), float(row.accuracy)) for row in record.query(LABELS)])
+
+believed = rdflib.Graph(store="KGEval")
+believed.open("record.trig")
+believed.parse("kg.ttl")
+print(len(graph), len(believed), len(list(believed.query("SELECT * { ?s ?p ?o }"))))
+
+import rdf_kgeval
+rdf_kgeval.register("record.trig")
+print(len(list(graph.query(LABELS))))
+
+import sys
+print([name for name in ("numba", "duckdb", "scipy") if name in sys.modules])
+"""
+PLAIN = """
+import rdflib
+print(len(list(rdflib.Graph().parse("kg.ttl").query("SELECT * { ?s ?p ?o FILTER(isIRI(?s)) }"))))
+"""
+
+
+def test_the_plugin_in_an_environment_of_its_own(folder: Path) -> None:
+    options = ("--oracle", "gold.csv", "--policy", "greedy", "--seed-size", "0", "--publish", "record.trig")
+    done = command("evaluate", *SOURCES, *options, cwd=folder)
+    assert done.returncode == 0, done.stderr
+
+    def run(*arguments: object) -> str:
+        clean = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
+        done = subprocess.run(
+            list(map(str, arguments)),
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=1200,
+            env=clean,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    run(sys.executable, "-m", "venv", "venv")
+    python = folder / "venv" / "bin" / "python"
+    run(python, "-m", "pip", "install", "--quiet", ROOT)
+    expected = [(EX + "Detroit", 0.0, 0.0), (EX + "TajMahal", 0.0, 0.75)]
+    assert run(python, "-W", "ignore", "-c", SCRIPT).splitlines() == [str(expected), "8 6 6", "2", "[]"]
+    assert run(folder / "venv" / "bin" / "kgeval", "report", "--help")
+    (package,) = (folder / "venv").glob("lib/python3*/site-packages/rdf_kgeval")
+    assert (package / "data" / "queries" / "report" / "accuracy.rq").exists()
+    assert (package / "data" / "ontologies" / "kgeval-shapes.ttl").exists()
+    shutil.rmtree(package / "data")
+    assert run(python, "-c", PLAIN).strip() == "8"
+    assert run(python, "-W", "ignore", "-c", SCRIPT).splitlines()[1] == "8 6 6"
+    kept = {package / "__init__.py", package / "plugin.py", package / "namespaces.py"}
+    for path in package.iterdir():
+        if path not in kept:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    assert run(python, "-c", PLAIN).strip() == "8", "a package in ruins does not break rdflib"
