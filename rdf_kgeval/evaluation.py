@@ -3,7 +3,9 @@
 Everything is a pure function of the graph, the settings and the log: resuming is replaying.
 """
 
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
@@ -14,16 +16,18 @@ from rdf_kgeval.beliefs import Ints
 from rdf_kgeval.control import Labels
 from rdf_kgeval.controlled import Controlled
 from rdf_kgeval.coupling import CouplingGraph
+from rdf_kgeval.crowd import allocate
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.estimation import DESIGNS
 from rdf_kgeval.inference.confidence import updated_thetas
 from rdf_kgeval.inference.inference import Inference, infer_rows
 from rdf_kgeval.inference.live import Progress
 from rdf_kgeval.labels import Labels as Names
+from rdf_kgeval.opinions import Finding, Opinions
 from rdf_kgeval.oracles import Oracle, Question, Wish
 from rdf_kgeval.procedure import Estimated, Point, Procedure, Request
 from rdf_kgeval.sampled import Sampled
-from rdf_kgeval.settings import Settings
+from rdf_kgeval.settings import MOST_WORKERS, Settings
 from rdf_kgeval.terms import iri
 from rdf_kgeval.verdicts import (
     AMBIGUOUS,
@@ -34,7 +38,6 @@ from rdf_kgeval.verdicts import (
     Record,
     Retraction,
     Verdict,
-    outcome,
 )
 
 IDENTIFY, VERIFY = 45.0, 25.0
@@ -53,7 +56,7 @@ class Evaluation:
         settings: Settings | None = None,
         records: Iterable[Record] = (),
         *,
-        append: Callable[[Record], None] | None = None,
+        append: Callable[..., None] | None = None,
         names: Names | None = None,
         threads: int = 1,
     ) -> None:
@@ -63,7 +66,7 @@ class Evaluation:
             graph: from `couple`.
             settings: how to evaluate.
             records: what the log holds.
-            append: writes a record to the log before it counts; without it, nothing is written.
+            append: writes records to the log before they count; without it, nothing is written.
             names: labels for people.
             threads: how many threads may look ahead.
         """
@@ -72,9 +75,11 @@ class Evaluation:
         self.names = names or Names(beliefs=graph.beliefs)
         self._append = append
         self._threads = threads
-        self._said: dict[int, dict[str, Verdict]] = {}
+        several = self.settings.several
+        self._opinions = Opinions(self.settings.redundancy, self.settings.votes, weighed=several)
+        self._fed: dict[int, Finding] = {}
         self._log: list[Record] = []
-        self._procedure = self._start()
+        self._begun = self._start()
         for record in records:
             self._take(record, self._position(record))
 
@@ -111,64 +116,122 @@ class Evaluation:
             without: positions to leave out, because somebody is looking at them.
             progress: called while a policy looks ahead.
         """
-        return [] if self.stopped else self._procedure.next(k, without, progress)
+        if self.stopped:
+            return []
+        # A belief that is out keeps its part of the budget: the run must not end before its answer is in,
+        # or what people find hard would be left out of the sample.
+        left = self._affordable(without)
+        requests = self._procedure.next(min(k, left), without, progress)
+        if not self.settings.several:
+            return requests
+        wanted = [self._workers(request.position) for request in requests]
+        found = []
+        for request, workers in zip(requests, wanted, strict=True):
+            workers = min(workers, left)
+            if workers > 0:
+                found.append(replace(request, workers=workers))
+                left -= max(workers - len(self.opinions_on(request.position)), 0)
+        return found
 
-    def record(self, record: Record) -> None:
-        """Take an answer, or take one back; it is in the log before it counts.
+    def _affordable(self, without: Collection[int]) -> int:
+        """How many more verdicts the budget has, besides those that beliefs which are out need."""
+        settings = self.settings
+        left = settings.budget - self.n_verdicts if settings.budget else self.graph.n_beliefs * MOST_WORKERS
+        left -= sum(self._opinions.missing(position) for position in without)
+        if settings.seconds:
+            spare = settings.seconds - self.cost - (IDENTIFY + VERIFY) * len(without)
+            left = min(left, math.ceil(spare / VERIFY)) if spare > 0 else 0
+        return max(left, 0)
+
+    def _workers(self, position: int) -> int:
+        """How many annotators to show a belief to."""
+        settings = self.settings
+        said = self.opinions_on(position)
+        if said:
+            return len(said) + self._opinions.missing(position)
+        sizes = self._procedure.expected() if settings.allocate else None
+        if sizes is None or settings.budget is None:
+            return settings.redundancy
+        open_ = sizes[sizes > 0]
+        return allocate(
+            budget=settings.budget,
+            left=settings.budget - self.n_verdicts,
+            size=float(sizes[position]),
+            average=float(open_.mean()) if len(open_) else 0.0,
+            largest=float(sizes.max(initial=0.0)),
+        )
+
+    def record(self, *records: Record) -> None:
+        """Take answers, or take some back; they are in the log before they count.
 
         Raises:
             InputError: the belief is not one to be evaluated, or there is nothing to take back.
             RunError: the log cannot be written.
         """
-        position = self._position(record)
-        if isinstance(record, Retraction) and record.annotator not in self._said.get(position, {}):
-            raise InputError(f"{record.annotator} has said nothing of the belief {record.retract[:12]}")
+        positions = [self._position(record) for record in records]
+        for record, position in zip(records, positions, strict=True):
+            if isinstance(record, Retraction) and record.annotator not in self.opinions_on(position):
+                raise InputError(f"{record.annotator} has said nothing of the belief {record.retract[:12]}")
         if self._append:
-            self._append(record)
-        self._take(record, position)
+            self._append(*records)
+        for record, position in zip(records, positions, strict=True):
+            self._take(record, position)
 
     def answer(self, request: Request, answer: Answer, annotator: str) -> None:
         """Record an answer to a request."""
-        self.record(
-            Verdict(
-                belief=self.belief(request.position),
-                answer=answer,
-                annotator=annotator,
-                time=_now(),
-                drawn=request.drawn,
-                probability=request.probability,
-            )
+        self.record(self.verdict(request, answer, annotator))
+
+    def verdict(
+        self, request: Request, answer: Answer, annotator: str, *, expert: bool = False
+    ) -> Verdict:
+        """An answer to a request, as the log keeps it."""
+        return Verdict(
+            belief=self.belief(request.position),
+            answer=answer,
+            annotator=annotator,
+            time=now(),
+            drawn=request.drawn,
+            probability=request.probability,
+            workers=request.workers if request.workers != self.settings.redundancy else None,
+            expert=expert or None,
         )
 
     def undo(self, annotator: str) -> bool:
         """Take the annotator's last answer back; false where there is none."""
-        standing = {id(verdict) for said in self._said.values() for verdict in said.values()}
+        standing = {id(verdict) for said in self._opinions.said.values() for verdict in said.values()}
         for record in reversed(self._log):
             if record.annotator == annotator and isinstance(record, Verdict) and id(record) in standing:
-                self.record(Retraction(retract=record.belief, annotator=annotator, time=_now()))
+                self.record(Retraction(retract=record.belief, annotator=annotator, time=now()))
                 return True
         return False
 
     def _take(self, record: Record, position: int) -> None:
-        before = self.outcome(position)
         self._log.append(record)
-        said = self._said.setdefault(position, {})
-        said.pop(record.annotator, None)
-        if isinstance(record, Verdict):
-            said[record.annotator] = record
-        if not said:
-            del self._said[position]
+        self._opinions.take(record, position)
         self.__dict__.pop("inference", None)
-        if before == NOT_ASKED:
-            self._feed(position)
-        elif self.outcome(position) != before:
-            self._procedure = self._start()
-            for other in self._said:
-                self._feed(other)
 
-    def _feed(self, position: int) -> None:
-        first = next(iter(self._said[position].values()))
-        self._procedure.take(position, self.outcome(position), first.drawn)
+    @property
+    def _procedure(self) -> Procedure:
+        """What asks, brought up to what people said."""
+        gone, changed, fresh = self._opinions.settle()
+        for position in gone | changed:
+            found = self._opinions.finding(position) if position in changed else None
+            before = self._fed[position]
+            if found == before:
+                continue
+            if found and found.drawn is before.drawn:
+                self._fed[position] = found
+                done = self._begun.retake(position, found.outcome, found.truth)
+            else:
+                del self._fed[position]
+                done = not found and self._begun.retake(position, NOT_ASKED, 0.5)
+            if not done:
+                self._begun, self._fed, fresh = self._start(), {}, self._opinions.complete
+                break
+        for position in fresh:
+            self._fed[position] = found = self._opinions.finding(position)
+            self._begun.take(position, found.outcome, found.drawn, found.truth)
+        return self._begun
 
     def _position(self, record: Record) -> int:
         belief = record.belief if isinstance(record, Verdict) else record.retract
@@ -193,20 +256,39 @@ class Evaluation:
             progress=f"{self.n_verdicts + 1:,}{of}",
         )
 
-    def outcome(self, position: int) -> int:
-        """What people said of a belief: TRUE, FALSE, AMBIGUOUS or NOT_ASKED."""
-        said = self._said.get(position)
-        return outcome(verdict.answer for verdict in said.values()) if said else NOT_ASKED
+    def opinions_on(self, position: int) -> Mapping[str, Verdict]:
+        """By annotator, the standing answers on a belief."""
+        return self._opinions.said.get(position, {})
+
+    def waiting(self, annotator: str) -> list[int]:
+        """Beliefs of which the annotator said something and that wait for others."""
+        said = self._opinions.said if self.settings.several else {}
+        return [i for i, by in said.items() if annotator in by and self._opinions.missing(i)]
+
+    @property
+    def findings(self) -> dict[int, Finding]:
+        """What people's answers come to, by position, for beliefs with as many answers as they need."""
+        _ = self._procedure
+        return self._fed
 
     @property
     def asked(self) -> Ints:
-        """The beliefs of which people said something, in the order in which they first did."""
-        return np.fromiter(self._said, np.int32, len(self._said))
+        """The beliefs of which people said what there was to say, in that order."""
+        return np.fromiter(self.findings, np.int32)
 
     @property
     def n_verdicts(self) -> int:
         """How many answers stand."""
-        return sum(len(said) for said in self._said.values())
+        return self._opinions.n_verdicts
+
+    @property
+    def agreement(self) -> float | None:
+        """Krippendorff's alpha; None where nobody judged what another did."""
+        return self._opinions.agreement()
+
+    def annotators(self) -> dict[str, dict[str, float | int | None]]:
+        """By name: answers, ambiguous ones, and the accuracy that agreement with others suggests."""
+        return self._opinions.annotators()
 
     @property
     def cost(self) -> float:
@@ -229,7 +311,11 @@ class Evaluation:
     @property
     def history(self) -> list[Point]:
         """Where the evaluation stood after each verdict."""
-        return self._procedure.history
+        return self.trace()
+
+    def trace(self, most: int | None = None) -> list[Point]:
+        """Where the evaluation stood after each verdict, or after `most` evenly spread ones."""
+        return self._procedure.history(most)
 
     @property
     def note(self) -> str | None:
@@ -266,20 +352,23 @@ class Evaluation:
             relearn: learn the rules' confidences from all of them, not only from the seed set.
         """
         known = {**self.known(), **(more or {})}
-        thetas = updated_thetas(self.graph, known, self._at_random()) if relearn else self._procedure.thetas
+        thetas = self._procedure.thetas
+        if relearn:
+            labels = {row: float(round(truth)) for row, truth in known.items()}
+            thetas = updated_thetas(self.graph, labels, self._at_random())
         return infer_rows(self.graph, known, thetas)
 
     def known(self) -> dict[int, float]:
-        """By row, 1 or 0: what people said and are sure of."""
-        outcomes = {int(self.graph.beliefs.rows[i]): self.outcome(i) for i in self._said}
-        return {row: float(value) for row, value in outcomes.items() if value != AMBIGUOUS}
+        """By row, what people decided: 1 or 0, or the probability that it is true where they are weighed."""
+        rows = self.graph.beliefs.rows
+        return {int(rows[i]): found.truth for i, found in self.findings.items() if found.outcome != AMBIGUOUS}
 
     def _at_random(self) -> list[float] | None:
         """Sure answers on beliefs that were drawn at random; None where there are none."""
         drawn = [
-            float(self.outcome(i) == TRUE)
-            for i, said in self._said.items()
-            if next(iter(said.values())).drawn is not Drawn.CONTROL and self.outcome(i) != AMBIGUOUS
+            float(found.outcome == TRUE)
+            for found in self.findings.values()
+            if found.drawn is not Drawn.CONTROL and found.outcome != AMBIGUOUS
         ]
         return drawn or None
 
@@ -352,7 +441,7 @@ class Evaluation:
             "level": self.settings.level,
             "margin": self.settings.margin,
             "beliefs": self.graph.n_beliefs,
-            "asked": len(self._said),
+            "asked": len(self.findings),
             "inferred": sum(entry["inferred"] for entry in by_predicate.values()),
             "policy": self.settings.policy,
             "estimator": self.settings.estimator,
@@ -382,7 +471,7 @@ def consult(
     """
     skipped: list[int] = []
     while not evaluation.stopped:
-        requests = evaluation.next(1, skipped, progress)
+        requests = evaluation.next(1, [*skipped, *evaluation.waiting(oracle.annotator)], progress)
         if not requests:
             if not skipped:
                 break
@@ -417,5 +506,6 @@ def evaluate(graph: CouplingGraph, oracle: Oracle, *, threads: int = 1, **option
     return evaluation
 
 
-def _now() -> str:
+def now() -> str:
+    """The time, as the log keeps it."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
