@@ -1,5 +1,6 @@
 """Opinions: everybody's standing answers on each belief, and what they come to."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -124,7 +125,7 @@ class Opinions:
 
     def _weigh(self) -> dict[int, Finding]:
         found = {position: self._count(position) for position in self._complete}
-        votes, positions, _ = self._votes()
+        votes, positions, _ = self._votes(self._complete)
         if len(votes.task):
             aggregate = self._aggregate(votes)
             for number, position in enumerate(positions):
@@ -134,12 +135,12 @@ class Opinions:
                     found[position] = found[position]._replace(outcome=outcome, truth=truth)
         return found
 
-    def _votes(self) -> tuple[Votes, list[int], list[str]]:
-        """The sure answers as arrays, with the positions and names that number them."""
+    def _votes(self, chosen: Iterable[int]) -> tuple[Votes, list[int], list[str]]:
+        """The sure answers on some beliefs as arrays, with the positions and names that number them."""
         rows = [
             (position, name, verdict.answer is Answer.TRUE)
-            for position, said in self.said.items()
-            for name, verdict in said.items()
+            for position in chosen
+            for name, verdict in self.said[position].items()
             if verdict.answer is not Answer.AMBIGUOUS
         ]
         positions = list(dict.fromkeys(position for position, _, _ in rows))
@@ -175,7 +176,7 @@ class Opinions:
                 entry["ambiguous"] = (entry["ambiguous"] or 0) + (verdict.answer is Answer.AMBIGUOUS)
                 if len(said) > 1:
                     shared.add(name)
-        votes, _, names = self._votes()
+        votes, _, names = self._votes(self.said)
         if shared:
             aggregate: Aggregate = dawid_skene(votes)
             for name, accuracy in zip(names, aggregate.accuracy, strict=True):
