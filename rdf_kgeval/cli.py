@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rdf_kgeval import commands, comparisons
+from rdf_kgeval import commands, comparisons, people
 from rdf_kgeval.commands import make_run
 from rdf_kgeval.errors import InputError, KgevalError
 from rdf_kgeval.options import SourceOptions, takes
@@ -353,7 +353,7 @@ def _summary(run: "Run") -> dict[str, Any]:
     }
 
 
-for command in (*commands.COMMANDS, *comparisons.COMMANDS):
+for command in (*commands.COMMANDS, *people.COMMANDS, *comparisons.COMMANDS):
     app.command()(command)
 
 

@@ -6,7 +6,6 @@ Everything is a pure function of the graph, the settings and the log: resuming i
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
@@ -38,6 +37,8 @@ from rdf_kgeval.verdicts import (
     Record,
     Retraction,
     Verdict,
+    belief_of,
+    now,
 )
 
 IDENTIFY, VERIFY = 45.0, 25.0
@@ -81,7 +82,7 @@ class Evaluation:
         self._log: list[Record] = []
         self._begun = self._start()
         for record in records:
-            self._take(record, self._position(record))
+            self._take(record, self.position(belief_of(record)))
 
     def _start(self) -> Procedure:
         settings = self.settings
@@ -113,7 +114,8 @@ class Evaluation:
 
         Args:
             k: how many.
-            without: positions to leave out, because somebody is looking at them.
+            without: positions to leave out, because somebody is looking at them; a mapping also says how many
+                answers each still needs.
             progress: called while a policy looks ahead.
         """
         if self.stopped:
@@ -137,7 +139,9 @@ class Evaluation:
         """How many more verdicts the budget has, besides those that beliefs which are out need."""
         settings = self.settings
         left = settings.budget - self.n_verdicts if settings.budget else self.graph.n_beliefs * MOST_WORKERS
-        left -= sum(self._opinions.missing(position) for position in without)
+        left -= sum(
+            without.values() if isinstance(without, Mapping) else map(self._opinions.missing, without)
+        )
         if settings.seconds:
             spare = settings.seconds - self.cost - (IDENTIFY + VERIFY) * len(without)
             left = min(left, math.ceil(spare / VERIFY)) if spare > 0 else 0
@@ -168,7 +172,7 @@ class Evaluation:
             InputError: the belief is not one to be evaluated, or there is nothing to take back.
             RunError: the log cannot be written.
         """
-        positions = [self._position(record) for record in records]
+        positions = [self.position(belief_of(record)) for record in records]
         for record, position in zip(records, positions, strict=True):
             if isinstance(record, Retraction) and record.annotator not in self.opinions_on(position):
                 raise InputError(f"{record.annotator} has said nothing of the belief {record.retract[:12]}")
@@ -181,9 +185,7 @@ class Evaluation:
         """Record an answer to a request."""
         self.record(self.verdict(request, answer, annotator))
 
-    def verdict(
-        self, request: Request, answer: Answer, annotator: str, *, expert: bool = False
-    ) -> Verdict:
+    def verdict(self, request: Request, answer: Answer, annotator: str, *, expert: bool = False) -> Verdict:
         """An answer to a request, as the log keeps it."""
         return Verdict(
             belief=self.belief(request.position),
@@ -233,13 +235,17 @@ class Evaluation:
             self._begun.take(position, found.outcome, found.drawn, found.truth)
         return self._begun
 
-    def _position(self, record: Record) -> int:
-        belief = record.belief if isinstance(record, Verdict) else record.retract
+    def position(self, belief: str) -> int:
+        """The position of a belief by its id.
+
+        Raises:
+            InputError: there is none, or it is not one to be evaluated.
+        """
         rows = self.graph.beliefs.rows
         row = self.graph.beliefs.row(belief)
         position = int(np.searchsorted(rows, row))
         if position == len(rows) or rows[position] != row:
-            raise InputError(f"the belief {belief[:12]} of the verdict log is not one to be evaluated")
+            raise InputError(f"the belief {belief[:12]} is not one to be evaluated")
         return position
 
     def belief(self, position: int) -> str:
@@ -316,6 +322,11 @@ class Evaluation:
     def trace(self, most: int | None = None) -> list[Point]:
         """Where the evaluation stood after each verdict, or after `most` evenly spread ones."""
         return self._procedure.history(most)
+
+    @property
+    def sampled(self) -> bool:
+        """Whether the method ends with an interval."""
+        return self.settings.method in DESIGNS
 
     @property
     def note(self) -> str | None:
@@ -504,8 +515,3 @@ def evaluate(graph: CouplingGraph, oracle: Oracle, *, threads: int = 1, **option
         raise InputError("there is no belief to evaluate; choose a wider scope")
     consult(evaluation, oracle)
     return evaluation
-
-
-def now() -> str:
-    """The time, as the log keeps it."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")

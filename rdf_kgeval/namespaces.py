@@ -9,3 +9,11 @@ OWL = "http://www.w3.org/2002/07/owl#"
 KGE = "https://w3id.org/rdf-kgeval#"
 
 LABEL_PROPERTIES = (RDFS_LABEL, SKOS_PREF_LABEL)
+PROVENANCE = (
+    "http://www.w3.org/ns/prov#wasDerivedFrom",
+    "http://www.w3.org/ns/prov#hadPrimarySource",
+    "http://purl.org/dc/terms/source",
+    "http://purl.org/dc/elements/1.1/source",
+    "http://xmlns.com/foaf/0.1/isPrimaryTopicOf",
+)
+"""Predicates by which graphs say where something is from."""

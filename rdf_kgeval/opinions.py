@@ -162,7 +162,9 @@ class Opinions:
             for task, said in enumerate(self.said.values())
             for verdict in said.values()
         ]
-        task, value = (np.array(column, np.int64) for column in (zip(*pairs, strict=True) if pairs else ((), ())))
+        task, value = (
+            np.array(column, np.int64) for column in (zip(*pairs, strict=True) if pairs else ((), ()))
+        )
         return agreement(task, value)
 
     def annotators(self) -> dict[str, dict[str, float | int | None]]:
@@ -183,4 +185,3 @@ class Opinions:
                 if name in shared:
                     found[name]["accuracy"] = float(accuracy)
         return dict(sorted(found.items()))
-

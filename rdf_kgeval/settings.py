@@ -205,4 +205,6 @@ def parse_redundancy(text: str) -> dict[str, Any]:
         return {"redundancy": 1, "allocate": True}
     if re.fullmatch("[1-9][0-9]{0,3}", text):
         return {"redundancy": int(text), "allocate": False}
-    raise InputError(f"the redundancy {printable(text, 40)!r} is neither a number such as 3 nor the word paper")
+    raise InputError(
+        f"the redundancy {printable(text, 40)!r} is neither a number such as 3 nor the word paper"
+    )

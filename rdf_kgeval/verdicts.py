@@ -9,6 +9,7 @@ import json
 import os
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
@@ -70,14 +71,23 @@ class Retraction:
 Record = Verdict | Retraction
 
 
+def belief_of(record: Record) -> str:
+    """The id of the belief that a record is about."""
+    return record.belief if isinstance(record, Verdict) else record.retract
+
+
+def now() -> str:
+    """The time, as the log keeps it."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
 def standing(records: Iterable[Record]) -> list[Verdict]:
     """The verdicts that nobody took back, in order; an annotator's later answer on a belief replaces."""
     verdicts: dict[tuple[str, str], Verdict] = {}
     for record in records:
-        belief = record.belief if isinstance(record, Verdict) else record.retract
-        verdicts.pop((belief, record.annotator), None)
+        verdicts.pop((belief_of(record), record.annotator), None)
         if isinstance(record, Verdict):
-            verdicts[belief, record.annotator] = record
+            verdicts[record.belief, record.annotator] = record
     return list(verdicts.values())
 
 
