@@ -54,7 +54,7 @@ def make_card(evaluation: Evaluation, position: int) -> Card:
     return Card(
         belief=beliefs.id(row),
         sentence=shown(question.sentence),
-        triple=tuple(Link(shown(term), web_address(term)) for term in question.triple),
+        triple=tuple(Link(shown(iri(term)), web_address(term)) for term in question.triple),
         around=tuple(around),
         sources=tuple(dict.fromkeys(_sources(evaluation, row))),
         search=question.search,
@@ -93,10 +93,10 @@ def _sources(evaluation: Evaluation, row: int) -> Iterator[Link]:
     low, high = (int(np.searchsorted(beliefs.graph_row, row, side)) for side in ("left", "right"))
     for term in beliefs.graph_term[low:high]:
         text = beliefs.terms[term]
-        yield Link(shown(text), web_address(text))
+        yield Link(shown(iri(text)), web_address(text))
     known = {beliefs.terms.find(f"<{predicate}>") for predicate in PROVENANCE}
     low, high = (int(np.searchsorted(beliefs.s, beliefs.s[row], side)) for side in ("left", "right"))
     for other in range(low, min(high, low + 1000)):
         if int(beliefs.p[other]) in known:
             text = beliefs.terms[beliefs.o[other]]
-            yield Link(shown(text), web_address(text))
+            yield Link(shown(iri(text)), web_address(text))

@@ -7,7 +7,7 @@ from markupsafe import Markup, escape
 
 from rdf_kgeval.procedure import Point
 
-WIDTH, LEFT = 640, 44
+WIDTH, LEFT = 420, 48
 
 
 class Bar(NamedTuple):
@@ -21,12 +21,12 @@ class Bar(NamedTuple):
 
 def course(points: Sequence[Point], interval: tuple[float, float] | None) -> Markup:
     """The estimate over the verdicts; an interval, where there is one to show, stands at the end."""
-    height, top, bottom = 220, 12, 188
+    height, top, bottom = 232, 12, 184
     known = [(point.asked, point.accuracy) for point in points if point.accuracy is not None]
     if not known:
         return Markup("")
     last = max(asked for asked, _ in known)
-    right = WIDTH - 28
+    right = WIDTH - 14
 
     def x(asked: float) -> float:
         return LEFT + (right - LEFT) * asked / last
@@ -41,7 +41,7 @@ def course(points: Sequence[Point], interval: tuple[float, float] | None) -> Mar
     for asked in sorted({0, last // 2, last}):
         parts.append(f'<text class="tick middle" x="{x(asked):.1f}" y="{bottom + 18}">{asked:,}</text>')
     parts.append(
-        f'<text class="tick middle" x="{(LEFT + right) / 2}" y="{bottom + 32}">beliefs judged</text>'
+        f'<text class="tick middle" x="{(LEFT + right) / 2}" y="{bottom + 38}">beliefs judged</text>'
     )
     line = " ".join(f"{x(asked):.1f},{y(accuracy):.1f}" for asked, accuracy in known)
     parts.append(f'<polyline class="course" points="{line}"/>')
@@ -60,31 +60,28 @@ def bars(predicates: Sequence[Bar]) -> Markup:
     """The accuracy of each predicate, with an interval where there is one to show."""
     if not predicates:
         return Markup("")
-    step, left, right = 34, 8, WIDTH - 150
+    step = 46
     parts = []
     for i, (name, accuracy, interval, asked) in enumerate(predicates):
-        top = i * step + 4
+        top = i * step
         told = "nothing known yet" if accuracy is None else f"{accuracy:.0%}"
         if interval:
             told += f" ({interval[0]:.0%} to {interval[1]:.0%})"
-        short = name if len(name) <= 44 else name[:43] + "…"
-        parts.append(f'<text class="name" x="{left}" y="{top + 9}">{escape(short)}</text>')
-        parts.append(f'<text class="value" x="{right + 12}" y="{top + 22}">{told}</text>')
-        parts.append(
-            f'<rect class="track" x="{left}" y="{top + 14}" width="{right - left}" height="8" rx="4"/>'
-        )
+        short = name if len(name) <= 32 else name[:31] + "…"
+        parts.append(f'<text class="name" x="0" y="{top + 14}">{escape(short)}</text>')
+        parts.append(f'<text class="value end" x="{WIDTH}" y="{top + 14}">{told}</text>')
+        parts.append(f'<rect class="track" x="0" y="{top + 22}" width="{WIDTH}" height="8" rx="4"/>')
         if accuracy is not None:
-            width = (right - left) * accuracy
             parts.append(
-                f'<rect class="bar" x="{left}" y="{top + 14}" width="{width:.1f}" height="8" rx="4">'
+                f'<rect class="bar" x="0" y="{top + 22}" width="{WIDTH * accuracy:.1f}" height="8" rx="4">'
                 f"<title>{escape(name)}: {told}, {asked:,} judged</title></rect>"
             )
         if interval:
-            low, high = (left + (right - left) * end for end in interval)
+            low, high = (WIDTH * end for end in interval)
             parts.append(
-                f'<line class="interval" x1="{low:.1f}" x2="{high:.1f}" y1="{top + 18}" y2="{top + 18}"/>'
+                f'<line class="interval" x1="{low:.1f}" x2="{high:.1f}" y1="{top + 26}" y2="{top + 26}"/>'
             )
-    return _svg(len(predicates) * step + 4, "Accuracy by predicate", parts)
+    return _svg(len(predicates) * step - 8, "Accuracy by predicate", parts)
 
 
 def shares(counts: Mapping[str, int]) -> Markup:

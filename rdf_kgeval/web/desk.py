@@ -24,7 +24,7 @@ from rdf_kgeval.web.cards import Card, make_card
 LEASE = 600.0
 """After so many seconds without an answer, a belief may be shown to somebody else."""
 SPARE = 8
-"""So many beliefs more than there are people are kept ready."""
+"""So many beliefs are kept ready besides two for each person."""
 PATIENCE = 0.05
 """Seconds that a person may wait for control to look at the last answer before it picks."""
 
@@ -340,7 +340,7 @@ class Desk:
         evaluation = self._evaluation
         evaluation.record(*records)
         stopped = evaluation.stopped
-        requests = evaluation.next(len(self.people) + SPARE, out)
+        requests = evaluation.next(2 * len(self.people) + SPARE, out)
         fresh = [self._opened(request) for request in requests]
         undecided = [
             self._opened(self._request(position))

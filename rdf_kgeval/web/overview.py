@@ -38,15 +38,12 @@ class Overview:
             if self._taken != seen or not self._values:
                 loop = asyncio.get_running_loop()
                 self._values = await loop.run_in_executor(self._thread, self._look, desk, seen)
-            people = [
-                {"name": person.name, "expert": person.expert, "busy": person.asked is not None}
-                for person in desk.people.values()
-            ]
-            busy = sum(person["busy"] for person in people)
+            busy = {person.name for person in desk.people.values() if person.asked}
             return {
                 **self._values,
-                "seen": f"{seen}-{busy}-{desk.waiting}",
-                "people": people,
+                "seen": f"{seen}-{len(busy)}-{desk.waiting}",
+                "people": list(desk.people.values()),
+                "busy": busy,
                 "waiting": desk.waiting,
             }
 

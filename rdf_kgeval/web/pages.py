@@ -94,7 +94,7 @@ class Site:
         own = name != OWNER and self.access.owns_form(name, form.get("key", ""))
         if not own or from_elsewhere(request):
             raise HTTPException(403)
-        belief, said, turn = form.get("belief", ""), form.get("answer"), form.get("turn", "")
+        belief, said, turn = form.get("belief", ""), form.get("answer", ""), form.get("turn", "")
         if not re.fullmatch("[0-9]{1,9}", turn) or said not in (*Answer, Wish.SKIP, Wish.UNDO):
             raise HTTPException(400)
         try:
