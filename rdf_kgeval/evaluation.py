@@ -173,9 +173,12 @@ class Evaluation:
             RunError: the log cannot be written.
         """
         positions = [self.position(belief_of(record)) for record in records]
+        standing: dict[tuple[int, str], bool] = {}
         for record, position in zip(records, positions, strict=True):
-            if isinstance(record, Retraction) and record.annotator not in self.opinions_on(position):
+            key = position, record.annotator
+            if isinstance(record, Retraction) and not standing.get(key, key[1] in self.opinions_on(position)):
                 raise InputError(f"{record.annotator} has said nothing of the belief {record.retract[:12]}")
+            standing[key] = isinstance(record, Verdict)
         if self._append:
             self._append(*records)
         for record, position in zip(records, positions, strict=True):

@@ -100,7 +100,7 @@ def serve(
                 working.cancel()
                 await asyncio.wait([working])
                 if not working.cancelled() and (error := working.exception()):
-                    raise error
+                    raise error.exceptions[0] if isinstance(error, ExceptionGroup) else error
 
         with suppress(KeyboardInterrupt):
             asyncio.run(main())
