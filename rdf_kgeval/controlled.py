@@ -15,6 +15,7 @@ from rdf_kgeval.inference.confidence import updated_thetas
 from rdf_kgeval.inference.inference import label, normalise_class_mass
 from rdf_kgeval.inference.live import Live, Progress
 from rdf_kgeval.inference.model import UNKNOWN
+from rdf_kgeval.opinions import Finding
 from rdf_kgeval.procedure import Estimated, FloatArray, Point, Request, spread
 from rdf_kgeval.verdicts import AMBIGUOUS, NOT_ASKED, Drawn
 
@@ -85,8 +86,9 @@ class Controlled:
         )
         return [Request(position, Drawn.CONTROL) for position in self._policy.pick(view, k)]
 
-    def take(self, position: int, outcome: int, drawn: Drawn, truth: float) -> None:
+    def take(self, position: int, found: Finding) -> None:
         """What people say of a belief that was not asked before."""
+        outcome, truth = found.outcome, found.truth
         self._outcome[position], self._truth[position] = outcome, truth
         if self._labelling is None:
             if (self._outcome[self._seed_set] == NOT_ASKED).any():
@@ -101,9 +103,10 @@ class Controlled:
         inferred = int((self.label()[~asked] >= 0).sum())
         self._points.append(Point(int(asked.sum()), self.estimate(final=False).accuracy, inferred))
 
-    def retake(self, position: int, outcome: int, truth: float) -> bool:
-        """Never: what was asked later may rest on what was said before."""
-        return False
+    def retake(self, position: int, found: Finding | None) -> bool:
+        """Only where nothing changed that counts here: what was asked later may rest on what was said."""
+        before = int(self._outcome[position]), float(self._truth[position])
+        return found is not None and (found.outcome, found.truth) == before
 
     def history(self, most: int | None = None) -> list[Point]:
         """After each verdict from the end of the seed set on."""

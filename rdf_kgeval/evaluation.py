@@ -18,6 +18,7 @@ from rdf_kgeval.coupling import CouplingGraph
 from rdf_kgeval.crowd import allocate
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.estimation import DESIGNS
+from rdf_kgeval.estimation.design import Error
 from rdf_kgeval.inference.confidence import updated_thetas
 from rdf_kgeval.inference.inference import Inference, infer_rows
 from rdf_kgeval.inference.live import Progress
@@ -30,7 +31,6 @@ from rdf_kgeval.settings import MOST_WORKERS, Settings
 from rdf_kgeval.terms import iri
 from rdf_kgeval.verdicts import (
     AMBIGUOUS,
-    NOT_ASKED,
     TRUE,
     Answer,
     Drawn,
@@ -96,7 +96,7 @@ class Evaluation:
                 seed=settings.seed,
                 strict=settings.strict,
                 objective=settings.objective,
-                error=settings.error_rate,
+                error=Error(settings.error_rate, settings.error_rate),
             )
         return Controlled(
             self.graph,
@@ -226,16 +226,16 @@ class Evaluation:
                 continue
             if found and found.drawn is before.drawn:
                 self._fed[position] = found
-                done = self._begun.retake(position, found.outcome, found.truth)
+                done = self._begun.retake(position, found)
             else:
                 del self._fed[position]
-                done = not found and self._begun.retake(position, NOT_ASKED, 0.5)
+                done = not found and self._begun.retake(position, None)
             if not done:
                 self._begun, self._fed, fresh = self._start(), {}, self._opinions.complete
                 break
         for position in fresh:
             self._fed[position] = found = self._opinions.finding(position)
-            self._begun.take(position, found.outcome, found.drawn, found.truth)
+            self._begun.take(position, found)
         return self._begun
 
     def position(self, belief: str) -> int:

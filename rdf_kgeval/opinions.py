@@ -19,6 +19,8 @@ class Finding(NamedTuple):
     """TRUE, FALSE or AMBIGUOUS."""
     truth: float
     """The probability that the belief is true by these answers alone; 1 or 0 where they are taken as sure."""
+    chance: float
+    """The same probability, given how many other beliefs are true."""
     drawn: Drawn
     """How the belief came to be asked, by its oldest standing answer."""
 
@@ -119,20 +121,24 @@ class Opinions:
         answers = [verdict.answer for verdict in heard if verdict.answer is not Answer.AMBIGUOUS]
         true = answers.count(Answer.TRUE)
         if 2 * true == len(answers):
-            return Finding(AMBIGUOUS, 0.5, drawn)
+            return Finding(AMBIGUOUS, 0.5, 0.5, drawn)
         outcome = majority(true, len(answers))
-        return Finding(outcome, float(outcome), drawn)
+        return Finding(outcome, float(outcome), float(outcome), drawn)
 
     def _weigh(self) -> dict[int, Finding]:
         found = {position: self._count(position) for position in self._complete}
         votes, positions, _ = self._votes(self._complete)
         if len(votes.task):
             aggregate = self._aggregate(votes)
+            # Rounded, so that what hardly moves a probability starts nothing anew; and never quite sure.
+            truth = np.clip(aggregate.truth.round(2), 0.01, 0.99).tolist()
+            chance = aggregate.posterior.round(4).tolist()
             for number, position in enumerate(positions):
                 if position in found and not any(v.expert for v in self.said[position].values()):
-                    odds, truth = aggregate.odds[number], float(aggregate.truth[number])
-                    outcome = AMBIGUOUS if not aggregate.decided[number] else TRUE if odds > 0 else FALSE
-                    found[position] = found[position]._replace(outcome=outcome, truth=truth)
+                    outcome = TRUE if truth[number] > 0.5 else FALSE
+                    outcome = outcome if aggregate.decided[number] else AMBIGUOUS
+                    drawn = found[position].drawn
+                    found[position] = Finding(outcome, truth[number], chance[number], drawn)
         return found
 
     def _votes(self, chosen: Iterable[int]) -> tuple[Votes, list[int], list[str]]:

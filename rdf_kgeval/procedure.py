@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from rdf_kgeval.beliefs import Ints
 from rdf_kgeval.coupling import Thetas
 from rdf_kgeval.inference.live import Progress
+from rdf_kgeval.opinions import Finding
 from rdf_kgeval.verdicts import Drawn
 
 FloatArray = NDArray[np.float64]
@@ -76,19 +77,12 @@ class Procedure(Protocol):
         """Up to k beliefs to ask, none of which is in `without`."""
         ...
 
-    def take(self, position: int, outcome: int, drawn: Drawn, truth: float) -> None:
-        """What people say of a belief that was not asked before.
-
-        Args:
-            position: of the belief.
-            outcome: TRUE, FALSE or AMBIGUOUS.
-            drawn: how it came to be asked.
-            truth: the probability that it is true by what they say; 1 or 0 where they are taken as sure.
-        """
+    def take(self, position: int, found: Finding) -> None:
+        """What people say of a belief that was not asked before."""
         ...
 
-    def retake(self, position: int, outcome: int, truth: float) -> bool:
-        """Other answers on a belief that was asked before, or none any more (NOT_ASKED).
+    def retake(self, position: int, found: Finding | None) -> bool:
+        """Other answers on a belief that was asked before, or none any more.
 
         Returns:
             Whether it could be done; else all verdicts have to be taken again from the beginning.

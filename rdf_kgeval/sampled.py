@@ -1,21 +1,26 @@
 """Asking by a sampling design, which stands for its interval."""
 
 from collections.abc import Collection
+from itertools import takewhile
 
 import numpy as np
 
 from rdf_kgeval.beliefs import Ints
 from rdf_kgeval.coupling import CouplingGraph, Thetas
 from rdf_kgeval.estimation import Design, Population
+from rdf_kgeval.estimation.design import Error
 from rdf_kgeval.estimation.designs import Factory
 from rdf_kgeval.inference.confidence import updated_thetas
 from rdf_kgeval.inference.inference import infer_rows
 from rdf_kgeval.inference.live import Progress
+from rdf_kgeval.opinions import Finding
 from rdf_kgeval.procedure import Estimated, Point, Request, spread
 from rdf_kgeval.verdicts import AMBIGUOUS, FALSE, NOT_ASKED, TRUE, Drawn
 
 ERROR_STEP = 0.001
 """Error rates that annotators' answers suggest are rounded to this, so that few designs are tried."""
+ODD, EVEN = 0.5, 4.5
+"""Weighed answers count as wrong and right so often before there are any: a rate of nothing seen is no 0."""
 
 
 class Sampled:
@@ -26,7 +31,7 @@ class Sampled:
     """
 
     def __init__(
-        self, graph: CouplingGraph, factory: Factory, *, uses_truth: bool, error: float, **options: object
+        self, graph: CouplingGraph, factory: Factory, *, uses_truth: bool, error: Error, **options: object
     ) -> None:
         self._graph = graph
         self._factory = factory
@@ -35,6 +40,7 @@ class Sampled:
         self._given_error = error
         self._outcome = np.full(graph.n_beliefs, NOT_ASKED, np.int8)
         self._truth = np.full(graph.n_beliefs, 0.5)
+        self._chance = np.full(graph.n_beliefs, 0.5)
         self._drawn: dict[int, Drawn] = {}
         self._design: Design | None = None
         self._error = error
@@ -60,36 +66,42 @@ class Sampled:
         """A sample looks at nothing before it draws."""
         return
 
-    def take(self, position: int, outcome: int, drawn: Drawn, truth: float) -> None:
+    def take(self, position: int, found: Finding) -> None:
         """An answer."""
+        drawn = found.drawn
         if drawn is Drawn.SAMPLE and not self._sampling:
             self._drawing()  # before the answer is known: it is not of the certainty stratum
         elif not self._sampling:
             self._design = None
         self._drawn[position] = drawn
-        self._set(position, outcome, truth)
+        self._set(position, found)
 
-    def retake(self, position: int, outcome: int, truth: float) -> bool:
+    def retake(self, position: int, found: Finding | None) -> bool:
         """Another answer, or none; what was known before the first draw shapes the design itself."""
-        if position not in self._known() and (outcome != NOT_ASKED or position != self._first_draw):
-            if outcome == NOT_ASKED:
-                del self._drawn[position]
-            self._set(position, outcome, truth)
-            return True
-        return False
+        if position in self._known() or (found is None and position == self._first_draw):
+            return False
+        if found is None:
+            del self._drawn[position]
+            self._outcome[position] = NOT_ASKED
+        else:
+            self._set(position, found)
+        return True
 
-    def _set(self, position: int, outcome: int, truth: float) -> None:
-        self._outcome[position], self._truth[position] = outcome, truth
-        self._weighed = self._weighed or 0.0 < truth < 1.0
+    def _set(self, position: int, found: Finding) -> None:
+        self._outcome[position], self._truth[position] = found.outcome, found.truth
+        self._chance[position] = found.chance
+        self._weighed = self._weighed or 0.0 < found.truth < 1.0
 
-    def _mean_error(self) -> float:
-        """The share of wrong labels that is known or that the answers suggest."""
+    def _errors(self) -> Error:
+        """How often labels are wrong: the known rate, or what weighed answers say of themselves."""
         if not self._weighed:
             return self._given_error
-        truth = self._truth[(self._outcome == TRUE) | (self._outcome == FALSE)]
-        unsure = (truth > 0.0) & (truth < 1.0)
-        wrong = np.where(unsure, np.minimum(truth, 1 - truth), self._given_error)
-        return round(float(wrong.mean()) / ERROR_STEP) * ERROR_STEP if len(wrong) else self._given_error
+        said_true, said_false = self._outcome == TRUE, self._outcome == FALSE
+        chance = self._chance
+        decided = said_true | said_false
+        miss = (chance[said_false].sum() + ODD) / (chance[decided].sum() + ODD + EVEN)
+        alarm = ((1 - chance[said_true]).sum() + ODD) / ((1 - chance[decided]).sum() + ODD + EVEN)
+        return Error(*(float(round(rate / ERROR_STEP) * ERROR_STEP) for rate in (miss, alarm)))
 
     @property
     def _first_draw(self) -> int | None:
@@ -108,7 +120,7 @@ class Sampled:
         points = []
         for asked, (position, drawn) in enumerate(self._drawn.items(), start=1):
             outcome = int(self._outcome[position])
-            past.take(position, outcome, drawn, float(outcome))
+            past.take(position, Finding(outcome, float(outcome), float(outcome), drawn))
             if asked in wanted:
                 points.append(Point(asked, past.estimate(final=False).accuracy, None))
         return points
@@ -133,12 +145,10 @@ class Sampled:
 
     def _known(self) -> list[int]:
         """What was labelled before the first draw."""
-        drawn = list(self._drawn)
-        first = self._first_draw
-        return drawn if first is None else drawn[: drawn.index(first)]
+        return list(takewhile(lambda position: self._drawn[position] is not Drawn.SAMPLE, self._drawn))
 
     def _drawing(self) -> Design:
-        error = self._mean_error()
+        error = self._errors()
         if self._design is None or error != self._error:
             self._error = error
             beliefs = self._graph.beliefs

@@ -163,7 +163,9 @@ async def annotate(
     client.close()
 
 
-async def crowd(served: Served, names: Sequence[str], seconds: float, think: float, busy: bool = True) -> Seen:
+async def crowd(
+    served: Served, names: Sequence[str], seconds: float, think: float, busy: bool = True
+) -> Seen:
     """All annotators at once."""
     seen = Seen()
     async with asyncio.TaskGroup() as tasks:
