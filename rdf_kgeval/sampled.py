@@ -17,8 +17,12 @@ from rdf_kgeval.opinions import Finding
 from rdf_kgeval.procedure import Estimated, Point, Request, spread
 from rdf_kgeval.verdicts import AMBIGUOUS, FALSE, NOT_ASKED, TRUE, Drawn
 
-ERROR_STEP = 0.001
+ERROR_STEP = 0.005
 """Error rates that annotators' answers suggest are rounded to this, so that few designs are tried."""
+WEIGHED = (
+    "the annotators' rates of error, which follow from their agreement, are taken as known: the interval does "
+    "not allow for their own uncertainty"
+)
 ODD, EVEN = 0.5, 4.5
 """Weighed answers count as wrong and right so often before there are any: a rate of nothing seen is no 0."""
 
@@ -48,8 +52,8 @@ class Sampled:
 
     @property
     def note(self) -> str | None:
-        """What the design has to say."""
-        return self._drawing().note
+        """What the design has to say, and what is taken for granted of annotators."""
+        return " ".join(filter(None, (self._drawing().note, WEIGHED if self._weighed else None))) or None
 
     @property
     def thetas(self) -> Thetas:
