@@ -20,8 +20,8 @@ from rdf_kgeval.verdicts import AMBIGUOUS, FALSE, NOT_ASKED, TRUE, Drawn
 ERROR_STEP = 0.005
 """Error rates that annotators' answers suggest are rounded to this, so that few designs are tried."""
 WEIGHED = (
-    "the annotators' rates of error, which follow from their agreement, are taken as known: the interval does "
-    "not allow for their own uncertainty"
+    "the annotators' rates of error, which follow from their agreement, are taken as known: the interval "
+    "does not allow for their own uncertainty"
 )
 ODD, EVEN = 0.5, 4.5
 """Weighed answers count as wrong and right so often before there are any: a rate of nothing seen is no 0."""

@@ -178,10 +178,12 @@ def test_no_file_makes_a_traceback(tmp_path_factory: pytest.TempPathFactory, tex
     path = tmp_path_factory.mktemp("results") / "r"
     text = json.dumps([{"task": text, "annotations": [text, {"result": [text]}]}]) if json_ else text
     path.write_bytes(text.encode("utf-8", "surrogatepass"))
+    message = ""
     try:
         read_results(path)
     except InputError as error:
-        assert str(error).isprintable()
+        message = str(error)
+    assert message.isprintable()
 
 
 @given(nasty_text)
