@@ -96,7 +96,8 @@ def evaluate(
             make_run(folder, options)
         opened = open_run(folder)
         if oracle == "web":
-            evaluation = serve_pages(opened, method, annotators=annotator or ["me"], until_stopped=True)
+            names = annotator or ["me"]
+            evaluation = serve_pages(opened, method, annotators=names, port=0, until_stopped=True)
         else:
             evaluation = _consult(opened, oracle, _only(annotator), method)
         report(evaluation, as_json, time.perf_counter() - begin)

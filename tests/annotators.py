@@ -37,7 +37,12 @@ class Served:
 
 def start(run: Path, *options: str, port: int = 0) -> Served:
     """Serve a run; returns when the pages can be opened."""
-    command = [Path(sys.executable).with_name("kgeval"), "serve", run, "--port", str(port), *options]
+    return launch("serve", str(run), "--port", str(port), *options)
+
+
+def launch(*arguments: str) -> Served:
+    """A kgeval that serves pages; returns when they can be opened."""
+    command = [Path(sys.executable).with_name("kgeval"), *arguments]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     links, said = {}, []
     assert process.stderr

@@ -58,6 +58,7 @@ def serve(
     access = open_access(run.folder, [person.name for person in people])
     with open_log(run, options) as log, _bound(serving.host, serving.port) as bound:
         evaluation = new_evaluation(run, log.records, threads)
+        evaluation.position(evaluation.belief(0))  # makes the table of ids now, not under the first answer
         host, port = bound.getsockname()[:2]
         base = f"http://{f'[{host}]' if ':' in host else host}:{port}"
         links = {name: f"{base}/in/{access.token(name)}" for name in (*access.names, OWNER)}

@@ -1,5 +1,6 @@
 """The pages over HTTP: what annotators can do, and what nobody can."""
 
+import json
 import re
 import socket
 import stat
@@ -12,7 +13,7 @@ import httpx
 import pytest
 
 from rdf_kgeval.verdicts import Retraction, read_log, standing
-from tests.annotators import Served, form_of, start
+from tests.annotators import Served, form_of, launch, start
 from tests.test_handover import EXAMPLE, kgeval
 
 HOSTILE = """
@@ -315,3 +316,28 @@ def test_a_killed_server_goes_on_and_takes_the_form_that_was_open(run: Path) -> 
         assert alice.form["belief"] == form["belief"]
     finally:
         again.kill()
+
+
+def test_evaluate_serves_the_page_until_there_is_no_more_to_ask(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    served = launch(
+        "evaluate",
+        str(EXAMPLE / "kg.ttl"),
+        "--oracle",
+        "web",
+        "--run",
+        str(run),
+        "--annotator",
+        "alice",
+        "--json",
+    )
+    try:
+        alice = Browser(served, "alice")
+        while "belief" in alice.form:
+            alice.send("false" if "Taj Mahal" in alice.sentence else "true")
+        out, _ = served.process.communicate(timeout=60)
+        assert json.loads(out)["accuracy"] == 0.75
+        assert json.loads(out)["stopped"] == "everything asked"
+        assert served.process.returncode == 0
+    finally:
+        served.kill()
