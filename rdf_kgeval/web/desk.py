@@ -184,7 +184,7 @@ class Desk:
         person = self.people[name]
         if person.writing or turn != person.turn or not person.answered:
             return False
-        belief, verdict = list(person.answered.items())[-1]
+        belief, verdict = next(reversed(person.answered.items()))
 
         def finish() -> None:
             self._release(person)
@@ -230,10 +230,13 @@ class Desk:
                     yield open_
         if person.expert or self.standing.stopped:
             return
+        # What somebody skipped keeps its part of the budget: hard beliefs must not drop out of the sample.
         budget = self._evaluation.settings.budget
-        out = sum(open_.missing for open_ in self._open.values() if open_.begun)
+        passed = {position for other in self.people.values() for position in other.skipped}
+        kept = {o for o in self._open.values() if o.begun or o.request.position in passed}
+        out = sum(open_.missing for open_ in kept)
         for open_ in self._open.values():
-            needed = 0 if open_.begun else open_.missing
+            needed = 0 if open_ in kept else open_.missing
             if (
                 open_.missing > len(open_.held)
                 and person.name not in open_.said | open_.held

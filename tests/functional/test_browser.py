@@ -48,7 +48,7 @@ def state(page: Page) -> str:
 
 
 def test_two_annotators_label_the_motivating_example(chromium: Browser, tmp_path: Path) -> None:
-    shots = Path(os.environ.get("KGEVAL_SHOTS", tmp_path))
+    shots = Path(os.environ.get("SCREENSHOTS", tmp_path))
     run = tmp_path / "motivating"
     rules = ("--ontology", EXAMPLE / "ontology.ttl", "--rules", EXAMPLE / "rules")
     kgeval("init", run, EXAMPLE / "kg.ttl", *rules)
@@ -118,8 +118,9 @@ def test_the_page_works_without_its_script(chromium: Browser, tmp_path: Path) ->
     served = start(run, "--annotator", "alice")
     try:
         page = open_page(chromium, served.links["alice"], [], java_script_enabled=False)
-        for _ in range(8):
+        for number in range(8):
             page.get_by_role("button", name="True").click()
+            page.get_by_text(f"{number + 1} judged by you").wait_for()
             page.reload()
         assert page.get_by_text("That was all").is_visible()
         assert len(standing(read_log(run / "verdicts.jsonl"))) == 8

@@ -261,7 +261,7 @@ def test_pages_are_closed_to_scripts_frames_and_caches(two: Served) -> None:
         assert "unsafe" not in policy
         assert "frame-ancestors 'none'" in policy
         assert headers["x-content-type-options"] == "nosniff"
-        assert headers["referrer-policy"] == "no-referrer"
+        assert headers["referrer-policy"] == "same-origin"
     assert "no-store" in Browser(two, "alice").http.get("/").headers["cache-control"]
 
 
