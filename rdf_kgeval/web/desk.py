@@ -114,7 +114,6 @@ class Desk:
         self._open: dict[str, Open] = {}
         self._undecided: dict[str, Open] = {}
         self._unwritten: list[_Unwritten] = []
-        self._untaken: list[Record] = []
         self._answers: set[tuple[str, str]] = set()
         self._to_write, self._to_think, self._at_rest = (asyncio.Event() for _ in range(3))
         self._to_think.set()
@@ -123,6 +122,8 @@ class Desk:
         """Everything that is on disk."""
         for record in records:
             self._count(record)
+        self._taken = len(self.records)
+        """How many of them the evaluation has taken in."""
 
     async def run(self) -> None:
         """Write and think until cancelled; what is on disk is then taken in."""
@@ -134,7 +135,7 @@ class Desk:
         finally:
             writer.shutdown()
             thinker.shutdown()
-            self._evaluation.record(*self._untaken)
+            self._evaluation.record(*self.records[self._taken :])
 
     async def ready(self) -> None:
         """Wait until there is something to show."""
@@ -298,7 +299,6 @@ class Desk:
                     item.done.set_exception(trouble)
                     continue
                 self._count(item.record)
-                self._untaken.append(item.record)
                 item.finish()
                 item.done.set_result(None)
             self._wake()
@@ -332,16 +332,17 @@ class Desk:
         loop = asyncio.get_running_loop()
         while await self._to_think.wait():
             self._to_think.clear()
-            records, self._untaken = self._untaken, []
+            known = len(self.records)
             out = {o.request.position: o.missing for o in self._open.values() if o.begun}
-            thought = await loop.run_in_executor(thinker, self._consider, records, out)
-            self._accept(thought)
+            thought = await loop.run_in_executor(thinker, self._consider, known, out)
+            self._accept(thought, known)
             if not self._to_think.is_set():
                 self._at_rest.set()
 
-    def _consider(self, records: list[Record], out: dict[int, int]) -> Thought:
+    def _consider(self, known: int, out: dict[int, int]) -> Thought:
         evaluation = self._evaluation
-        evaluation.record(*records)
+        evaluation.record(*self.records[self._taken : known])
+        self._taken = known
         stopped = evaluation.stopped
         requests = evaluation.next(2 * len(self.people) + SPARE, out)
         fresh = [self._opened(request) for request in requests]
@@ -370,10 +371,10 @@ class Desk:
         said = set(self._evaluation.opinions_on(request.position))
         return Open(request, self._card(request.position), said)
 
-    def _accept(self, thought: Thought) -> None:
+    def _accept(self, thought: Thought, known: int) -> None:
         self.standing = thought.standing
         # What was answered while thinking went on is for the next thought.
-        stale = {belief_of(record) for record in self._untaken}
+        stale = {belief_of(record) for record in self.records[known:]}
         self._open = {belief: open_ for belief, open_ in self._open.items() if open_.begun}
         for open_ in thought.fresh:
             if open_.card.belief not in stale:
