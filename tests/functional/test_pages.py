@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import socket
 import stat
 from collections.abc import Iterator
@@ -61,12 +62,30 @@ class Browser:
         self.page = response.text
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    run = tmp_path_factory.mktemp("made") / "run"
+    names = ("homeCity", "cityInState", "homeStadiumOf", "stadiumLocatedInCity")
+    chosen = (x for name in names for x in ("--predicate", f"http://example.org/{name}"))
+    kgeval("init", run, EXAMPLE / "kg.ttl", *chosen)
+    return run
+
+
 @pytest.fixture
-def run(tmp_path: Path) -> Path:
-    kgeval("init", tmp_path / "run", EXAMPLE / "kg.ttl", "--predicate", "http://example.org/homeCity",
-           "--predicate", "http://example.org/cityInState", "--predicate", "http://example.org/homeStadiumOf",
-           "--predicate", "http://example.org/stadiumLocatedInCity")  # fmt: skip
-    return tmp_path / "run"
+def run(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / "run"))
+
+
+@pytest.fixture(scope="module")
+def untouched(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run of `still`."""
+    return Path(shutil.copytree(made, tmp_path_factory.mktemp("untouched") / "run"))
+
+
+@pytest.fixture(scope="module")
+def still(untouched: Path) -> Iterator[Served]:
+    """A server that takes no answer in any of the tests that share it."""
+    yield from serve(untouched)
 
 
 def serve(run: Path, *options: str) -> Iterator[Served]:
@@ -166,43 +185,43 @@ def test_an_expert_sees_ties_and_nothing_else(three: Served, run: Path) -> None:
     assert "Nothing for you" in carol.sentence
 
 
-def test_nobody_comes_in_without_a_link_or_with_a_forged_one(two: Served, run: Path) -> None:
-    http = client(two)
-    token = two.links["alice"].rpartition("/")[2]
+def test_nobody_comes_in_without_a_link_or_with_a_forged_one(still: Served, untouched: Path) -> None:
+    http = client(still)
+    token = still.links["alice"].rpartition("/")[2]
     forged = token[:-1] + ("A" if token[-1] != "A" else "B")
     for path in ("/", "/dashboard", f"/in/{forged}", "/in/x", "/in/" + "x" * 4000):
         assert http.get(path).status_code == 401
     assert http.post("/answer", data={"answer": "true"}).status_code == 401
-    assert read_log(run / "verdicts.jsonl") == []
-    assert stat.S_IMODE((run / "web-secret").stat().st_mode) == 0o600
-    assert token not in (run / "config.json").read_text()
+    assert read_log(untouched / "verdicts.jsonl") == []
+    assert stat.S_IMODE((untouched / "web-secret").stat().st_mode) == 0o600
+    assert token not in (untouched / "config.json").read_text()
 
 
-def test_annotators_see_neither_the_dashboard_nor_each_other(two: Served) -> None:
-    alice, bob = Browser(two, "alice"), Browser(two, "bob")
+def test_annotators_see_neither_the_dashboard_nor_each_other(still: Served) -> None:
+    alice, bob = Browser(still, "alice"), Browser(still, "bob")
     assert alice.http.get("/dashboard").status_code == 403
     assert "alice" not in bob.page
     assert alice.http.post("/answer", data={**bob.form, "answer": "true"}).status_code == 403
-    owner = Browser(two, "dashboard")
+    owner = Browser(still, "dashboard")
     assert owner.http.post("/answer", data={**bob.form, "answer": "true"}).status_code == 403
 
 
 @pytest.mark.parametrize(
     "headers", [{"origin": "https://evil.example"}, {"sec-fetch-site": "cross-site"}, {"origin": "null"}]
 )
-def test_other_sites_cannot_answer(two: Served, run: Path, headers: dict[str, str]) -> None:
-    alice = Browser(two, "alice")
+def test_other_sites_cannot_answer(still: Served, untouched: Path, headers: dict[str, str]) -> None:
+    alice = Browser(still, "alice")
     form = {**alice.form, "answer": "true"}
     assert alice.http.post("/answer", data=form, headers=headers).status_code == 403
     del form["key"]
     assert alice.http.post("/answer", data=form).status_code == 403
-    assert read_log(run / "verdicts.jsonl") == []
-    assert "samesite=lax" in httpx.get(two.links["alice"]).headers["set-cookie"].lower()
-    assert "httponly" in httpx.get(two.links["alice"]).headers["set-cookie"].lower()
+    assert read_log(untouched / "verdicts.jsonl") == []
+    assert "samesite=lax" in httpx.get(still.links["alice"]).headers["set-cookie"].lower()
+    assert "httponly" in httpx.get(still.links["alice"]).headers["set-cookie"].lower()
 
 
-def test_a_hundred_megabytes_are_refused_unread(two: Served) -> None:
-    alice = Browser(two, "alice")
+def test_a_hundred_megabytes_are_refused_unread(still: Served) -> None:
+    alice = Browser(still, "alice")
     body = b"answer=" + b"x" * 100_000_000
     refused = alice.http.post("/answer", content=body)
     assert refused.status_code == 413
@@ -213,7 +232,7 @@ def test_a_hundred_megabytes_are_refused_unread(two: Served) -> None:
 
     with suppress(httpx.TransportError):  # the server hangs up on the rest
         assert alice.http.post("/answer", content=chunks()).status_code == 413
-    status = Path(f"/proc/{two.process.pid}/status").read_text()
+    status = Path(f"/proc/{still.process.pid}/status").read_text()
     peak = re.search(r"VmHWM:\s+(\d+) kB", status)
     assert peak
     assert int(peak[1]) < 900_000
@@ -233,8 +252,8 @@ def test_a_hundred_megabytes_are_refused_unread(two: Served) -> None:
         "/templates/judge.html",
     ],
 )
-def test_no_path_leads_out_and_nothing_is_listed(two: Served, path: str) -> None:
-    with socket.create_connection(("127.0.0.1", two.port)) as connection:
+def test_no_path_leads_out_and_nothing_is_listed(still: Served, path: str) -> None:
+    with socket.create_connection(("127.0.0.1", still.port)) as connection:
         connection.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
         answer = b"".join(iter(lambda: connection.recv(65536), b"")).decode()
     assert answer.split(" ", 2)[1] in ("404", "307")
@@ -242,18 +261,18 @@ def test_no_path_leads_out_and_nothing_is_listed(two: Served, path: str) -> None
     assert "root:" not in answer
 
 
-def test_malformed_forms_are_refused(two: Served, run: Path) -> None:
-    alice = Browser(two, "alice")
+def test_malformed_forms_are_refused(still: Served, untouched: Path) -> None:
+    alice = Browser(still, "alice")
     form = {**alice.form, "answer": "true"}
     for wrong in ({"turn": "-1"}, {"turn": "x"}, {"turn": "9" * 50}, {"answer": "maybe"}, {"answer": ""}):
         assert alice.http.post("/answer", data={**form, **wrong}).status_code == 400
     assert alice.http.post("/answer", content=b"\xff\xfe").status_code == 400
     alice.http.post("/answer", data={**form, "belief": "f" * 64})
-    assert read_log(run / "verdicts.jsonl") == []
+    assert read_log(untouched / "verdicts.jsonl") == []
 
 
-def test_pages_are_closed_to_scripts_frames_and_caches(two: Served) -> None:
-    for path in (two.links["alice"], f"http://127.0.0.1:{two.port}/nothing"):
+def test_pages_are_closed_to_scripts_frames_and_caches(still: Served) -> None:
+    for path in (still.links["alice"], f"http://127.0.0.1:{still.port}/nothing"):
         headers = httpx.get(path, follow_redirects=True).headers
         policy = headers["content-security-policy"]
         assert "default-src 'none'" in policy
@@ -262,7 +281,7 @@ def test_pages_are_closed_to_scripts_frames_and_caches(two: Served) -> None:
         assert "frame-ancestors 'none'" in policy
         assert headers["x-content-type-options"] == "nosniff"
         assert headers["referrer-policy"] == "same-origin"
-    assert "no-store" in Browser(two, "alice").http.get("/").headers["cache-control"]
+    assert "no-store" in Browser(still, "alice").http.get("/").headers["cache-control"]
 
 
 def test_a_hostile_graph_is_harmless(hostile: Served) -> None:
