@@ -27,8 +27,9 @@ $(READY): pyproject.toml
 	$(BIN)/pip install --quiet --editable '.[test]'
 	touch $@
 
-# Real servers for the tests; without root, the tests that need an absent one say how to get it.
+# Real servers and a browser for the tests; without root, the tests that need an absent one say how to get it.
 servers:
-	@command -v virtuoso-t >/dev/null && command -v java >/dev/null || [ "$$(id -u)" != 0 ] || \
+	@command -v virtuoso-t >/dev/null && command -v java >/dev/null && command -v chromium >/dev/null || \
+	  [ "$$(id -u)" != 0 ] || \
 	  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-	    virtuoso-opensource default-jre-headless; }
+	    virtuoso-opensource default-jre-headless chromium; }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rdf_kgeval import commands, comparisons, publishing
+from rdf_kgeval import commands, comparisons, people, publishing
 from rdf_kgeval.commands import make_run
 from rdf_kgeval.errors import InputError, KgevalError
 from rdf_kgeval.options import SourceOptions, takes
@@ -356,7 +356,7 @@ def _summary(run: "Run") -> dict[str, Any]:
     }
 
 
-for command in (*commands.COMMANDS, *comparisons.COMMANDS, *publishing.COMMANDS):
+for command in (*commands.COMMANDS, *people.COMMANDS, *comparisons.COMMANDS, *publishing.COMMANDS):
     app.command()(command)
 
 

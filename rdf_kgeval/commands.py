@@ -6,7 +6,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -30,9 +30,18 @@ DEFAULT_RUN = Path("kgeval-run")
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 RunArgument = Annotated[Path, typer.Argument(help="A run directory.")]
 OracleOption = Annotated[
-    str, typer.Option("--oracle", metavar="GOLD.csv|prompt", help="Who answers: a file with labels, or you.")
+    str,
+    typer.Option(
+        "--oracle",
+        metavar="GOLD.csv|prompt|web",
+        help="Who answers: a file with labels, you here, or people on a web page.",
+    ),
 ]
 Annotator = Annotated[str, typer.Option(metavar="NAME", help="Under which name to log your answers.")]
+Annotators = Annotated[
+    list[str] | None,
+    typer.Option("--annotator", metavar="NAME", help="Who answers; on the web page several (repeatable)."),
+]
 MinAccuracy = Annotated[
     float | None, typer.Option(metavar="A", help="Exit with code 3 if the accuracy is below this.")
 ]
@@ -63,7 +72,7 @@ def evaluate(
     run: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Keep everything here, and go on from what is there.")
     ] = None,
-    annotator: Annotator = "me",
+    annotator: Annotators = None,
     min_accuracy: MinAccuracy = None,
     max_margin: MaxMargin = None,
     as_json: AsJson = False,
@@ -89,8 +98,12 @@ def evaluate(
         else:
             make_run(folder, options)
         opened = open_run(folder)
-        evaluation = _consult(opened, oracle, annotator, method)
-        _report(evaluation, as_json, time.perf_counter() - begin)
+        if oracle == "web":
+            names = annotator or ["me"]
+            evaluation = serve_pages(opened, method, annotators=names, port=0, until_stopped=True)
+        else:
+            evaluation = _consult(opened, oracle, _only(annotator), method)
+        report(evaluation, as_json, time.perf_counter() - begin)
         deliver(opened, evaluation, output, options.endpoint)
     check(evaluation, min_accuracy, max_margin)
 
@@ -128,27 +141,20 @@ def ask(
 
     begin = time.perf_counter()
     evaluation = _consult(open_run(run), oracle, annotator, method)
-    _report(evaluation, as_json, time.perf_counter() - begin)
+    report(evaluation, as_json, time.perf_counter() - begin)
 
 
 def _consult(opened: "Run", oracle: str, annotator: str, method: MethodOptions) -> "Evaluation":
-    from rdf_kgeval.estimation import DESIGNS
     from rdf_kgeval.evaluation import consult
     from rdf_kgeval.runs import open_evaluation
 
-    if not opened.beliefs.n_beliefs:
-        raise InputError(f"{printable(str(opened.folder))} has no belief to evaluate; choose a wider scope")
+    _refuse_empty(opened)
     answering = _oracle(oracle, annotator)
     announce_compiling()
     with open_evaluation(opened, method.chosen(), threads=os.cpu_count() or 1) as evaluation:
-        if evaluation.stopped:
-            say(f"nothing to ask: {evaluation.stopped}")
-        if evaluation.note:
-            say(f"note: {evaluation.note}")
+        _tell_notes(evaluation, people=oracle == "prompt")
         try:
             if oracle == "prompt":
-                if evaluation.settings.method in DESIGNS and not evaluation.settings.error_rate:
-                    say("note: every answer is taken as right; --error-rate 0.05 allows for errors")
                 consult(evaluation, answering, told=lambda _: say("noted"))
             else:
                 with progress_bar() as progress:
@@ -163,11 +169,49 @@ def _consult(opened: "Run", oracle: str, annotator: str, method: MethodOptions) 
         return evaluation
 
 
+def serve_pages(opened: "Run", method: MethodOptions, **serving: Any) -> "Evaluation":
+    """Serve the pages of a run and tell people's links; the evaluation as it stands at the end."""
+    from rdf_kgeval.web.server import Serving, serve
+
+    _refuse_empty(opened)
+    announce_compiling()
+
+    def tell(evaluation: "Evaluation", links: Mapping[str, str]) -> None:
+        for name, link in links.items():
+            say(f"{printable(name) or 'dashboard'}: {link}")
+        _tell_notes(evaluation, people=True)
+        say("Ctrl-C stops; every answer is kept")
+
+    return serve(opened, Serving(**serving), method.chosen(), threads=os.cpu_count() or 1, told=tell)
+
+
+def _only(names: list[str] | None) -> str:
+    if names and len(names) > 1:
+        raise typer.BadParameter("several annotators need a page each: use --oracle web")
+    return names[0] if names else "me"
+
+
+def _refuse_empty(opened: "Run") -> None:
+    if not opened.beliefs.n_beliefs:
+        raise InputError(f"{printable(str(opened.folder))} has no belief to evaluate; choose a wider scope")
+
+
+def _tell_notes(evaluation: "Evaluation", *, people: bool) -> None:
+    """Say what users must know before anybody answers."""
+    if evaluation.stopped:
+        say(f"nothing to ask: {evaluation.stopped}")
+    if evaluation.note:
+        say(f"note: {evaluation.note}")
+    settings = evaluation.settings
+    if people and evaluation.sampled and not settings.error_rate and not settings.several:
+        say("note: every answer is taken as right; --error-rate 0.05 allows for errors")
+
+
 def _oracle(name: str, annotator: str) -> "Oracle":
     from rdf_kgeval.oracles import GoldOracle, PromptOracle
 
     if name == "web":
-        raise InputError("there is no page to label on yet; use --oracle prompt")
+        raise InputError("the web page is for several people at once; use kgeval serve RUN")
     return PromptOracle(annotator) if name == "prompt" else GoldOracle(Path(name))
 
 
@@ -212,14 +256,15 @@ def estimate(
         if as_json:
             print_json({**evaluation.to_json(), "seconds": time.perf_counter() - begin, "by_class": classes})
         else:
-            _report(evaluation, as_json, 0.0, by_predicate=False)
+            report(evaluation, as_json, 0.0, by_predicate=False)
             _print_groups("class", classes)
     else:
-        _report(evaluation, as_json, time.perf_counter() - begin, by_predicate=by is not None)
+        report(evaluation, as_json, time.perf_counter() - begin, by_predicate=by is not None)
     check(evaluation, min_accuracy, max_margin)
 
 
-def _report(evaluation: "Evaluation", as_json: bool, seconds: float, *, by_predicate: bool = True) -> None:
+def report(evaluation: "Evaluation", as_json: bool, seconds: float, *, by_predicate: bool = True) -> None:
+    """Print the result."""
     from rich.console import Console
 
     result = evaluation.to_json()

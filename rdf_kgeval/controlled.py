@@ -15,7 +15,8 @@ from rdf_kgeval.inference.confidence import updated_thetas
 from rdf_kgeval.inference.inference import label, normalise_class_mass
 from rdf_kgeval.inference.live import Live, Progress
 from rdf_kgeval.inference.model import UNKNOWN
-from rdf_kgeval.procedure import Estimated, Point, Request
+from rdf_kgeval.opinions import Finding
+from rdf_kgeval.procedure import Estimated, FloatArray, Point, Request, spread
 from rdf_kgeval.verdicts import AMBIGUOUS, NOT_ASKED, Drawn
 
 LAST, RANGE = 10, 0.004
@@ -56,14 +57,14 @@ class Controlled:
         self._threads = threads
         self._order = np.random.default_rng(seed).permutation(n).astype(np.int32)
         self._outcome = np.full(n, NOT_ASKED, np.int8)
-        self._seed_set: list[int] = []
+        self._truth = np.full(n, UNKNOWN)
+        self._seed_set = self._order[: self._size]
         self._labelling: Labelling | None = None
         self._masses = (UNKNOWN, UNKNOWN)
         self.thetas = graph.thetas
         """Each rule's weights; after the seed set, as its verdicts left them."""
         self.note: str | None = None
-        self.history: list[Point] = []
-        """After each verdict from the end of the seed set on."""
+        self._points: list[Point] = []
         if not self._size:
             self._begin()
 
@@ -72,7 +73,7 @@ class Controlled:
         open_ = self._outcome == NOT_ASKED
         open_[list(without)] = False
         if self._labelling is None:
-            chosen = self._order[open_[self._order]][: min(k, self._size - len(self._seed_set))]
+            chosen = self._seed_set[open_[self._seed_set]][:k]
             return [Request(int(i), Drawn.SEED, self._size / len(self._order)) for i in chosen]
         view = View(
             graph=self._graph,
@@ -85,20 +86,43 @@ class Controlled:
         )
         return [Request(position, Drawn.CONTROL) for position in self._policy.pick(view, k)]
 
-    def take(self, position: int, outcome: int, drawn: Drawn) -> None:
+    def take(self, position: int, found: Finding) -> None:
         """What people say of a belief that was not asked before."""
-        self._outcome[position] = outcome
+        outcome, truth = found.outcome, found.truth
+        self._outcome[position], self._truth[position] = outcome, truth
         if self._labelling is None:
-            if drawn is Drawn.SEED:
-                self._seed_set.append(position)
-            if len(self._seed_set) < self._size:
+            if (self._outcome[self._seed_set] == NOT_ASKED).any():
                 return
             self._begin()
         elif outcome != AMBIGUOUS:
-            self._labelling.take(position, float(outcome))
+            if isinstance(self._labelling, Live) and truth not in (0.0, 1.0):
+                self._labelling = Live(self._graph, self._verdicts(), self.thetas, self._threads)
+            else:
+                self._labelling.take(position, float(outcome))
         asked = self._outcome != NOT_ASKED
         inferred = int((self.label()[~asked] >= 0).sum())
-        self.history.append(Point(int(asked.sum()), self.estimate(final=False).accuracy, inferred))
+        self._points.append(Point(int(asked.sum()), self.estimate(final=False).accuracy, inferred))
+
+    def retake(self, position: int, found: Finding | None) -> bool:
+        """Only where nothing changed that counts here: what was asked later may rest on what was said."""
+        before = int(self._outcome[position]), float(self._truth[position])
+        return found is not None and (found.outcome, found.truth) == before
+
+    def history(self, most: int | None = None) -> list[Point]:
+        """After each verdict from the end of the seed set on."""
+        return [self._points[i - 1] for i in spread(len(self._points), most)]
+
+    def expected(self) -> FloatArray | None:
+        """The expected gain of every belief that may be asked."""
+        if not isinstance(self._labelling, Live):
+            return None
+        open_ = np.flatnonzero(self._outcome == NOT_ASKED).astype(np.int32)
+        x = self._labelling.x[open_]
+        pi = np.where(label(x) >= 0, x, self._seed_accuracy())
+        gains = self._labelling.gains(open_)
+        found = np.zeros(len(self._outcome))
+        found[open_] = pi * gains[:, 1] + (1 - pi) * gains[:, 0]
+        return found
 
     def label(self) -> Labels:
         """The inferable set; before the seed set is whole, what was said."""
@@ -127,7 +151,7 @@ class Controlled:
         """When all is asked or inferred, or the last estimates hardly differ."""
         if ((self.label() >= 0) | (self._outcome != NOT_ASKED)).all():
             return "everything inferred"
-        last = [point.accuracy for point in self.history[-LAST:] if point.accuracy is not None]
+        last = [point.accuracy for point in self._points[-LAST:] if point.accuracy is not None]
         settled = self._converge and len(last) == LAST and max(last) - min(last) <= RANGE
         return "converged" if settled else None
 
@@ -135,10 +159,10 @@ class Controlled:
         """The seed set is whole: learn the rules' confidences, solve, and fix the class masses."""
         said = self._said()
         asked = np.flatnonzero(said >= 0)
-        verdicts = {int(self._graph.beliefs.rows[i]): float(said[i]) for i in asked}
-        self.thetas = updated_thetas(self._graph, verdicts)
+        sure = {int(self._graph.beliefs.rows[i]): float(said[i]) for i in asked}
+        self.thetas = updated_thetas(self._graph, sure)
         if self._policy.labelling == "inference":
-            live = Live(self._graph, verdicts, self.thetas, self._threads)
+            live = Live(self._graph, self._verdicts(), self.thetas, self._threads)
             inferred = (live.label() >= 0) & (said < 0)
             if inferred.any():
                 self._masses = (self._seed_accuracy(), float(live.x[inferred].mean()))
@@ -149,6 +173,10 @@ class Controlled:
         )
         for i in asked:
             self._labelling.take(int(i), float(said[i]))
+
+    def _verdicts(self) -> dict[int, float]:
+        rows = self._graph.beliefs.rows
+        return {int(rows[i]): float(self._truth[i]) for i in np.flatnonzero(self._said() >= 0)}
 
     def _said(self) -> Labels:
         return np.where(self._outcome == AMBIGUOUS, NOT_ASKED, self._outcome).astype(np.int8)

@@ -3,243 +3,42 @@
 Everything is a pure function of the graph, the settings and the log: resuming is replaying.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from rdf_kgeval.asking import Asking
 from rdf_kgeval.beliefs import Ints
 from rdf_kgeval.control import Labels
-from rdf_kgeval.controlled import Controlled
 from rdf_kgeval.coupling import CouplingGraph
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.estimation import DESIGNS
 from rdf_kgeval.inference.confidence import updated_thetas
 from rdf_kgeval.inference.inference import Inference, infer_rows
 from rdf_kgeval.inference.live import Progress
-from rdf_kgeval.labels import Labels as Names
-from rdf_kgeval.oracles import Oracle, Question, Wish
-from rdf_kgeval.procedure import Estimated, Point, Procedure, Request
-from rdf_kgeval.sampled import Sampled
+from rdf_kgeval.oracles import Oracle, Wish
+from rdf_kgeval.procedure import Estimated
 from rdf_kgeval.settings import Settings
 from rdf_kgeval.terms import iri
 from rdf_kgeval.verdicts import (
     AMBIGUOUS,
-    NOT_ASKED,
     TRUE,
     Answer,
     Drawn,
     Record,
-    Retraction,
-    Verdict,
-    outcome,
 )
 
-IDENTIFY, VERIFY = 45.0, 25.0
-"""Seconds that a person needs to find out what an entity is, and to judge one triple about it."""
 
-
-class Evaluation:
+class Evaluation(Asking):
     """What people said so far, and what follows from it.
 
     Beliefs are named by their position in `graph.beliefs.rows`.
     """
 
-    def __init__(
-        self,
-        graph: CouplingGraph,
-        settings: Settings | None = None,
-        records: Iterable[Record] = (),
-        *,
-        append: Callable[[Record], None] | None = None,
-        names: Names | None = None,
-        threads: int = 1,
-    ) -> None:
-        """Replay a log.
-
-        Args:
-            graph: from `couple`.
-            settings: how to evaluate.
-            records: what the log holds.
-            append: writes a record to the log before it counts; without it, nothing is written.
-            names: labels for people.
-            threads: how many threads may look ahead.
-        """
-        self.graph = graph
-        self.settings = settings or Settings()
-        self.names = names or Names(beliefs=graph.beliefs)
-        self._append = append
-        self._threads = threads
-        self._said: dict[int, dict[str, Verdict]] = {}
-        self._log: list[Record] = []
-        self._procedure = self._start()
-        for record in records:
-            self._take(record, self._position(record))
-
-    def _start(self) -> Procedure:
-        settings = self.settings
-        if settings.method in DESIGNS:
-            return Sampled(
-                self.graph,
-                DESIGNS[settings.method],
-                uses_truth=settings.policy == "assisted",
-                margin=settings.margin,
-                level=settings.level,
-                seed=settings.seed,
-                strict=settings.strict,
-                objective=settings.objective,
-                error=settings.error_rate,
-            )
-        return Controlled(
-            self.graph,
-            settings.chosen_policy(),
-            seed=settings.seed,
-            seed_size=settings.seed_size,
-            converge=settings.converge,
-            threads=self._threads,
-        )
-
-    def next(
-        self, k: int = 1, without: Collection[int] = (), progress: Progress | None = None
-    ) -> list[Request]:
-        """Up to k beliefs to ask now.
-
-        Args:
-            k: how many.
-            without: positions to leave out, because somebody is looking at them.
-            progress: called while a policy looks ahead.
-        """
-        return [] if self.stopped else self._procedure.next(k, without, progress)
-
-    def record(self, record: Record) -> None:
-        """Take an answer, or take one back; it is in the log before it counts.
-
-        Raises:
-            InputError: the belief is not one to be evaluated, or there is nothing to take back.
-            RunError: the log cannot be written.
-        """
-        position = self._position(record)
-        if isinstance(record, Retraction) and record.annotator not in self._said.get(position, {}):
-            raise InputError(f"{record.annotator} has said nothing of the belief {record.retract[:12]}")
-        if self._append:
-            self._append(record)
-        self._take(record, position)
-
-    def answer(self, request: Request, answer: Answer, annotator: str) -> None:
-        """Record an answer to a request."""
-        self.record(
-            Verdict(
-                belief=self.belief(request.position),
-                answer=answer,
-                annotator=annotator,
-                time=_now(),
-                drawn=request.drawn,
-                probability=request.probability,
-            )
-        )
-
-    def undo(self, annotator: str) -> bool:
-        """Take the annotator's last answer back; false where there is none."""
-        standing = {id(verdict) for said in self._said.values() for verdict in said.values()}
-        for record in reversed(self._log):
-            if record.annotator == annotator and isinstance(record, Verdict) and id(record) in standing:
-                self.record(Retraction(retract=record.belief, annotator=annotator, time=_now()))
-                return True
-        return False
-
     def _take(self, record: Record, position: int) -> None:
-        before = self.outcome(position)
-        self._log.append(record)
-        said = self._said.setdefault(position, {})
-        said.pop(record.annotator, None)
-        if isinstance(record, Verdict):
-            said[record.annotator] = record
-        if not said:
-            del self._said[position]
+        super()._take(record, position)
         self.__dict__.pop("inference", None)
-        if before == NOT_ASKED:
-            self._feed(position)
-        elif self.outcome(position) != before:
-            self._procedure = self._start()
-            for other in self._said:
-                self._feed(other)
-
-    def _feed(self, position: int) -> None:
-        first = next(iter(self._said[position].values()))
-        self._procedure.take(position, self.outcome(position), first.drawn)
-
-    def _position(self, record: Record) -> int:
-        belief = record.belief if isinstance(record, Verdict) else record.retract
-        rows = self.graph.beliefs.rows
-        row = self.graph.beliefs.row(belief)
-        position = int(np.searchsorted(rows, row))
-        if position == len(rows) or rows[position] != row:
-            raise InputError(f"the belief {belief[:12]} of the verdict log is not one to be evaluated")
-        return position
-
-    def belief(self, position: int) -> str:
-        """The id of a belief."""
-        return self.graph.beliefs.id(int(self.graph.beliefs.rows[position]))
-
-    def question(self, position: int) -> Question:
-        """A belief as a person meets it."""
-        row = int(self.graph.beliefs.rows[position])
-        of = f" of {self.settings.budget:,}" if self.settings.budget else ""
-        return Question(
-            triple=self.graph.beliefs.triple(row),
-            sentence=self.names.sentence(row),
-            progress=f"{self.n_verdicts + 1:,}{of}",
-        )
-
-    def outcome(self, position: int) -> int:
-        """What people said of a belief: TRUE, FALSE, AMBIGUOUS or NOT_ASKED."""
-        said = self._said.get(position)
-        return outcome(verdict.answer for verdict in said.values()) if said else NOT_ASKED
-
-    @property
-    def records(self) -> Sequence[Record]:
-        """The log, as far as it was taken."""
-        return self._log
-
-    @property
-    def asked(self) -> Ints:
-        """The beliefs of which people said something, in the order in which they first did."""
-        return np.fromiter(self._said, np.int32, len(self._said))
-
-    @property
-    def n_verdicts(self) -> int:
-        """How many answers stand."""
-        return sum(len(said) for said in self._said.values())
-
-    @property
-    def cost(self) -> float:
-        """Seconds that people need to identify the entities and judge the triples that were asked."""
-        beliefs = self.graph.beliefs
-        return VERIFY * self.n_verdicts + IDENTIFY * len(np.unique(beliefs.s[beliefs.rows[self.asked]]))
-
-    @property
-    def stopped(self) -> str | None:
-        """Why there is no more to ask; None while there is.
-
-        One of "margin", "budget", "everything asked", "everything inferred" and "converged".
-        """
-        settings = self.settings
-        spent = (settings.budget and self.n_verdicts >= settings.budget) or (
-            settings.seconds and self.cost >= settings.seconds
-        )
-        return self._procedure.stopped() or ("budget" if spent else None)
-
-    @property
-    def history(self) -> list[Point]:
-        """Where the evaluation stood after each verdict."""
-        return self._procedure.history
-
-    @property
-    def note(self) -> str | None:
-        """What users must be told of the method, in a sentence."""
-        return self._procedure.note
 
     @property
     def accuracy(self) -> float | None:
@@ -271,20 +70,23 @@ class Evaluation:
             relearn: learn the rules' confidences from all of them, not only from the seed set.
         """
         known = {**self.known(), **(more or {})}
-        thetas = updated_thetas(self.graph, known, self._at_random()) if relearn else self._procedure.thetas
+        thetas = self._procedure.thetas
+        if relearn:
+            labels = {row: float(round(truth)) for row, truth in known.items()}
+            thetas = updated_thetas(self.graph, labels, self._at_random())
         return infer_rows(self.graph, known, thetas)
 
     def known(self) -> dict[int, float]:
-        """By row, 1 or 0: what people said and are sure of."""
-        outcomes = {int(self.graph.beliefs.rows[i]): self.outcome(i) for i in self._said}
-        return {row: float(value) for row, value in outcomes.items() if value != AMBIGUOUS}
+        """By row, what people decided: 1 or 0, or the probability that it is true where they are weighed."""
+        rows = self.graph.beliefs.rows
+        return {int(rows[i]): found.truth for i, found in self.findings.items() if found.outcome != AMBIGUOUS}
 
     def _at_random(self) -> list[float] | None:
         """Sure answers on beliefs that were drawn at random; None where there are none."""
         drawn = [
-            float(self.outcome(i) == TRUE)
-            for i, said in self._said.items()
-            if next(iter(said.values())).drawn is not Drawn.CONTROL and self.outcome(i) != AMBIGUOUS
+            float(found.outcome == TRUE)
+            for found in self.findings.values()
+            if found.drawn is not Drawn.CONTROL and found.outcome != AMBIGUOUS
         ]
         return drawn or None
 
@@ -357,7 +159,7 @@ class Evaluation:
             "level": self.settings.level,
             "margin": self.settings.margin,
             "beliefs": self.graph.n_beliefs,
-            "asked": len(self._said),
+            "asked": len(self.findings),
             "inferred": sum(entry["inferred"] for entry in by_predicate.values()),
             "policy": self.settings.policy,
             "estimator": self.settings.estimator,
@@ -387,7 +189,7 @@ def consult(
     """
     skipped: list[int] = []
     while not evaluation.stopped:
-        requests = evaluation.next(1, skipped, progress)
+        requests = evaluation.next(1, [*skipped, *evaluation.waiting(oracle.annotator)], progress)
         if not requests:
             if not skipped:
                 break
@@ -420,7 +222,3 @@ def evaluate(graph: CouplingGraph, oracle: Oracle, *, threads: int = 1, **option
         raise InputError("there is no belief to evaluate; choose a wider scope")
     consult(evaluation, oracle)
     return evaluation
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -50,6 +50,11 @@ class Labels:
             return f"{self._name(s)} is a {self._name(o)}"
         return f"{self._with_type(s)} {_as_verb(self._name(p))} {self._with_type(o)}"
 
+    @property
+    def label_predicates(self) -> set[int]:
+        """The numbers of the predicates that give names."""
+        return {number for number in self._numbers if number is not None}
+
     def _name(self, text: str) -> str:
         term = self.beliefs.terms.find(text)
         return readable(text) if term is None else self.of(term)
@@ -80,8 +85,7 @@ class Labels:
     @cached_property
     def _rows(self) -> tuple[Ints, Ints]:
         """The rows that label something, and their subjects."""
-        known = [n for n in self._numbers if n is not None]
-        rows = np.flatnonzero(np.isin(self.beliefs.p, known)).astype(np.int32)
+        rows = np.flatnonzero(np.isin(self.beliefs.p, list(self.label_predicates))).astype(np.int32)
         return rows, self.beliefs.s[rows]
 
 

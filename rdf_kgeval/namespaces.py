@@ -15,3 +15,11 @@ DCTERMS = "http://purl.org/dc/terms/"
 RDFS = "http://www.w3.org/2000/01/rdf-schema#"
 
 LABEL_PROPERTIES = (RDFS_LABEL, SKOS_PREF_LABEL)
+PROVENANCE = (
+    "http://www.w3.org/ns/prov#wasDerivedFrom",
+    "http://www.w3.org/ns/prov#hadPrimarySource",
+    "http://purl.org/dc/terms/source",
+    "http://purl.org/dc/elements/1.1/source",
+    "http://xmlns.com/foaf/0.1/isPrimaryTopicOf",
+)
+"""Predicates by which graphs say where something is from."""

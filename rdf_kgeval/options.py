@@ -155,6 +155,16 @@ class MethodOptions:
     error_rate: Annotated[float | None, typer.Option(metavar="E", help="Known share of wrong verdicts.")] = (
         None
     )
+    redundancy: Annotated[
+        str | None,
+        typer.Option(metavar="N|paper", help="Annotators for each belief: a number, or as the paper allots."),
+    ] = None
+    votes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="dawid-skene|majority", help="How several answers on a belief are put together."
+        ),
+    ] = None
     seed: Annotated[int | None, typer.Option(metavar="N", help="Seed of everything random.")] = None
     seed_size: Annotated[
         int | None, typer.Option(metavar="N", help="Beliefs to ask at random before control takes over.")

@@ -4,10 +4,27 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rdf_kgeval.beliefs import Ints
 from rdf_kgeval.coupling import Thetas
 from rdf_kgeval.inference.live import Progress
+from rdf_kgeval.opinions import Finding
 from rdf_kgeval.verdicts import Drawn
+
+FloatArray = NDArray[np.float64]
+
+
+def spread(count: int, most: int | None) -> list[int]:
+    """Up to `most` of the numbers 1 to `count`, evenly spread and with the last one.
+
+    >>> spread(10, 3)
+    [4, 7, 10]
+    """
+    if most is None or count <= most:
+        return list(range(1, count + 1))
+    return [-(-count * i // most) for i in range(1, most + 1)]
 
 
 @dataclass(frozen=True)
@@ -17,6 +34,8 @@ class Request:
     position: int
     drawn: Drawn
     probability: float | None = None
+    workers: int = 1
+    """How many annotators to show it to."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +59,9 @@ class Estimated(NamedTuple):
 class Procedure(Protocol):
     """A pure function of the verdicts that it took, in their order."""
 
-    history: list[Point]
+    def history(self, most: int | None = None) -> list[Point]:
+        """Where it stood after each verdict; where there are more than `most`, evenly spread ones."""
+        ...
 
     @property
     def note(self) -> str | None:
@@ -56,8 +77,23 @@ class Procedure(Protocol):
         """Up to k beliefs to ask, none of which is in `without`."""
         ...
 
-    def take(self, position: int, outcome: int, drawn: Drawn) -> None:
+    def take(self, position: int, found: Finding) -> None:
         """What people say of a belief that was not asked before."""
+        ...
+
+    def retake(self, position: int, found: Finding | None) -> bool:
+        """Other answers on a belief that was asked before, or none any more.
+
+        Returns:
+            Whether it could be done; else all verdicts have to be taken again from the beginning.
+        """
+        ...
+
+    def expected(self) -> FloatArray | None:
+        """By position, how many beliefs an answer is expected to tell about, 0 where it is not to be asked.
+
+        None where nobody looks ahead.
+        """
         ...
 
     def stopped(self) -> str | None:

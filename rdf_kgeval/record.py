@@ -85,7 +85,7 @@ class Record:
         for column in (beliefs.terms.block, beliefs.s, beliefs.p, beliefs.o, beliefs.role):
             digest.update(column.data)
         first = [asdict(record) for record in self.evaluation.records[:1]]
-        for part in (self.rules_digest, json.dumps([settings.fixed().to_json(), first], sort_keys=True)):
+        for part in (self.rules_digest, json.dumps([settings.fixed(), first], sort_keys=True)):
             digest.update(part.encode())
         return digest.hexdigest()
 

@@ -122,15 +122,13 @@ def gather(evaluation: Evaluation, origin: Mapping[str, Any], progress: Progress
     record = Record(evaluation, origin=origin)
     result = evaluation.to_json()
     suspects, wrong, counts = _suspects(evaluation)
-    history = evaluation.history
-    step = max(1, len(history) // POINTS)
     return Report(
         title=_title(origin),
         result=result,
         how=tuple(_how(evaluation, result)),
         predicates={iri: _name(evaluation, iri) for iri in result["by_predicate"]},
         coverage=_coverage(evaluation),
-        history=(*history[:-1:step], *history[-1:]),
+        history=tuple(evaluation.trace(POINTS)),
         suspects=suspects,
         wrong=wrong,
         counts=counts,
@@ -201,7 +199,7 @@ def _errors(settings: Settings) -> str:
 
 def _coverage(evaluation: Evaluation) -> dict[str, int]:
     label = evaluation.label()
-    said = Counter(evaluation.outcome(int(position)) for position in evaluation.asked)
+    said = Counter(found.outcome for found in evaluation.findings.values())
     unasked = np.ones(len(label), bool)
     unasked[evaluation.asked] = False
     return {
@@ -223,7 +221,7 @@ def _suspects(evaluation: Evaluation) -> tuple[tuple[Suspect, ...], tuple[Suspec
     asked[evaluation.asked] = True
     low = np.flatnonzero((x < UNKNOWN - 1e-3) & ~asked)
     low = low[np.lexsort((low, np.round(x[low], 4)))]
-    wrong = [int(position) for position in evaluation.asked if evaluation.outcome(int(position)) == FALSE]
+    wrong = [position for position, found in evaluation.findings.items() if found.outcome == FALSE]
 
     def in_words(atom: int) -> str:
         return printable(evaluation.names.in_words(graph.triple(atom)), 200)

@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -180,7 +180,7 @@ def open_run(folder: Path) -> Run:
 
 def read_evaluation(run: Run) -> "Evaluation":
     """What is known in a run, to look at only."""
-    return _evaluation(run, run.settings(), read_log(run.verdict_log))
+    return new_evaluation(run, read_log(run.verdict_log))
 
 
 @contextmanager
@@ -192,6 +192,13 @@ def open_evaluation(run: Run, options: Mapping[str, Any], threads: int = 1) -> I
         options: fields of `Settings` as a user gives them; with verdicts, only the budget may change.
         threads: how many threads may look ahead.
     """
+    with open_log(run, options) as log:
+        yield new_evaluation(run, log.records, threads, append=log.append)
+
+
+@contextmanager
+def open_log(run: Run, options: Mapping[str, Any]) -> Iterator[VerdictLog]:
+    """The run's verdict log to append to, alone; the run's settings change as in `open_evaluation`."""
     with VerdictLog(run.verdict_log) as log:
         settings = run.settings(**options)
         started = run.settings()
@@ -203,13 +210,18 @@ def open_evaluation(run: Run, options: Mapping[str, Any], threads: int = 1) -> I
         if run.config.get("evaluation") != settings.to_json():
             run.config["evaluation"] = settings.to_json()
             _write_config(run.folder, run.config)
-        yield _evaluation(run, settings, log.records, append=log.append, threads=threads)
+        yield log
 
 
-def _evaluation(run: Run, settings: "Settings", records: Iterable[Record], **how: Any) -> "Evaluation":
+def new_evaluation(
+    run: Run, records: Iterable[Record], threads: int = 1, append: Callable[..., None] | None = None
+) -> "Evaluation":
+    """What follows from records; without `append`, what it is told to record is not written."""
     from rdf_kgeval.evaluation import Evaluation
 
-    return Evaluation(run.graph, settings, tuple(records), names=run.labels, **how)
+    return Evaluation(
+        run.graph, run.settings(), tuple(records), append=append, names=run.labels, threads=threads
+    )
 
 
 def _write_config(folder: Path, config: Mapping[str, Any]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from rdf_kgeval.control import POLICIES, Greedy, Policy
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.estimation import DEFAULT, DESIGNS
+from rdf_kgeval.opinions import AGGREGATORS
 from rdf_kgeval.text import printable
 
 CONTROLLED = {
@@ -17,6 +18,7 @@ METHODS = (*DESIGNS, *(f"{policy}/{estimator}" for policy, estimator in CONTROLL
 """Policy and estimator, the first of a policy being its default."""
 PLANNED = (DEFAULT, "srs/wilson", "anytime/betting", "greedy/inferable")
 """Methods that `kgeval plan` compares."""
+MOST_WORKERS = 1000
 SEED_SIZE = 50
 """Beliefs asked at random before control takes over, as in the paper."""
 
@@ -45,6 +47,12 @@ class Settings:
     """What the sample serves: the accuracy of the graph (overall) or of each predicate (predicate)."""
     error_rate: float = 0.0
     """Known share of wrong verdicts."""
+    redundancy: int = 1
+    """Annotators who are asked about each belief; with several, their answers are weighed."""
+    allocate: bool = False
+    """Ask more annotators about beliefs from which more follows, as the paper does within a budget."""
+    votes: str = "dawid-skene"
+    """How several answers on a belief are put together."""
     seed_size: int = SEED_SIZE
     """Beliefs asked at random before control takes over."""
     candidates: int | None = None
@@ -71,6 +79,19 @@ class Settings:
             raise InputError("the seed and the size of the seed set cannot be negative")
         if (self.budget is not None and self.budget < 1) or (self.seconds is not None and self.seconds <= 0):
             raise InputError("the budget must be at least one verdict, or some time such as 2h")
+        if not 1 <= self.redundancy <= MOST_WORKERS:
+            raise InputError(
+                f"a belief can be shown to 1 to {MOST_WORKERS} annotators, not to {self.redundancy}"
+            )
+        if self.votes not in AGGREGATORS:
+            raise InputError(
+                f"votes are put together by {' or '.join(AGGREGATORS)}, not by {printable(self.votes, 40)!r}"
+            )
+        if self.allocate and (self.policy != "greedy" or self.budget is None):
+            raise InputError(
+                "the paper's redundancy follows from what greedy control expects to infer within a budget of "
+                "verdicts; add --policy greedy and --budget 140, or give a number"
+            )
         if not ((self.margin is None or 0 < self.margin < 0.5) and 0.5 < self.level < 0.999):
             raise InputError(
                 "the margin must lie between 0 and 0.5 and the level between 0.5 and 0.999, "
@@ -84,6 +105,8 @@ class Settings:
             raise InputError(f"there is no option {printable(min(unknown), 40)!r} of an evaluation")
         if isinstance(options.get("budget"), str):
             options = {**options, "budget": None, "seconds": None, **parse_budget(options["budget"])}
+        if isinstance(options.get("redundancy"), str):
+            options = {**options, **parse_redundancy(options["redundancy"])}
         policy, estimator = options.get("policy"), options.get("estimator")
         if policy is not None and policy != self.policy:
             options = {
@@ -96,15 +119,20 @@ class Settings:
             options = {"policy": fitting[0].partition("/")[0] if fitting else self.policy, **options}
         return replace(self, **options)
 
-    def fixed(self) -> "Settings":
+    def fixed(self) -> dict[str, Any]:
         """What may not change once there are verdicts."""
-        return replace(self, budget=None, seconds=None, converge=True)
+        return {k: v for k, v in self.to_json().items() if k not in ("budget", "seconds", "converge")}
 
     def described(self) -> str:
         """What is not as it would be by default, in words."""
         usual = Settings().to_json()
-        own = {k: v for k, v in self.fixed().to_json().items() if v != usual[k]}
+        own = {k: v for k, v in self.fixed().items() if v != usual[k]}
         return ", ".join(f"{k} {v}" for k, v in {"policy": self.policy, **own}.items())
+
+    @property
+    def several(self) -> bool:
+        """Whether beliefs are shown to several annotators, whose answers are weighed."""
+        return self.redundancy > 1 or self.allocate
 
     @property
     def method(self) -> str:
@@ -164,4 +192,19 @@ def parse_budget(text: str) -> dict[str, float]:
     raise InputError(
         f"the budget {printable(text, 40)!r} is neither a number of verdicts such as 140 nor a time such as "
         "2h"
+    )
+
+
+def parse_redundancy(text: str) -> dict[str, Any]:
+    """How many annotators see a belief, as a user writes it: a number, or "paper".
+
+    >>> parse_redundancy("3"), parse_redundancy("paper")
+    ({'redundancy': 3, 'allocate': False}, {'redundancy': 1, 'allocate': True})
+    """
+    if text == "paper":
+        return {"redundancy": 1, "allocate": True}
+    if re.fullmatch("[1-9][0-9]{0,3}", text):
+        return {"redundancy": int(text), "allocate": False}
+    raise InputError(
+        f"the redundancy {printable(text, 40)!r} is neither a number such as 3 nor the word paper"
     )

@@ -9,6 +9,7 @@ import json
 import os
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
@@ -51,6 +52,10 @@ class Verdict:
     drawn: Drawn = Drawn.CONTROL
     probability: float | None = None
     """With what probability the belief was drawn, where it was."""
+    workers: int | None = None
+    """How many annotators the belief was to be shown to, where that is not the run's own number."""
+    expert: bool | None = None
+    """Whether the annotator decides what others could not."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,23 +71,24 @@ class Retraction:
 Record = Verdict | Retraction
 
 
+def belief_of(record: Record) -> str:
+    """The id of the belief that a record is about."""
+    return record.belief if isinstance(record, Verdict) else record.retract
+
+
+def now() -> str:
+    """The time, as the log keeps it."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
 def standing(records: Iterable[Record]) -> list[Verdict]:
     """The verdicts that nobody took back, in order; an annotator's later answer on a belief replaces."""
     verdicts: dict[tuple[str, str], Verdict] = {}
     for record in records:
-        belief = record.belief if isinstance(record, Verdict) else record.retract
-        verdicts.pop((belief, record.annotator), None)
+        verdicts.pop((belief_of(record), record.annotator), None)
         if isinstance(record, Verdict):
-            verdicts[belief, record.annotator] = record
+            verdicts[record.belief, record.annotator] = record
     return list(verdicts.values())
-
-
-def outcome(answers: Iterable[Answer]) -> int:
-    """What several annotators' answers on one belief come to; where they differ, it is ambiguous."""
-    said = set(answers) - {Answer.AMBIGUOUS}
-    if len(said) == 1:
-        return TRUE if Answer.TRUE in said else FALSE
-    return AMBIGUOUS
 
 
 def read_log(path: Path) -> list[Record]:
@@ -117,19 +123,22 @@ class VerdictLog:
             self.close()
             raise
 
-    def append(self, record: Record) -> None:
-        """Write a record; when this returns, it is on disk."""
-        line = json.dumps(_to_json(record), ensure_ascii=False, sort_keys=True).encode() + b"\n"
+    def append(self, *records: Record) -> None:
+        """Write records, all or none of them; when this returns, they are on disk."""
+        lines = b"".join(
+            json.dumps(_to_json(record), ensure_ascii=False, sort_keys=True).encode() + b"\n"
+            for record in records
+        )
         try:
             written = 0
-            while written < len(line):
-                written += os.write(self._file, line[written:])
+            while written < len(lines):
+                written += os.write(self._file, lines[written:])
             os.fsync(self._file)
         except OSError as error:
             self._cut()
             raise self._trouble(error) from error
-        self._size += len(line)
-        self.records.append(record)
+        self._size += len(lines)
+        self.records += records
 
     def _cut(self) -> None:
         """Take off what follows the last whole record."""

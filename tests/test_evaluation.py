@@ -61,11 +61,18 @@ def test_replaying_the_log_gives_the_same_state(
     graph: CouplingGraph, policy: str, seed_size: int, data: st.DataObject
 ) -> None:
     log: list[Record] = []
-    how = GREEDY.changed(policy=policy, seed=3, seed_size=seed_size, converge=False)
-    evaluation = Evaluation(graph, how, append=log.append)
+    how = GREEDY.changed(
+        policy=policy,
+        seed=3,
+        seed_size=seed_size,
+        converge=False,
+        redundancy=data.draw(st.integers(1, 2)),
+        votes=data.draw(st.sampled_from(["dawid-skene", "majority"])),
+    )
+    evaluation = Evaluation(graph, how, append=lambda *records: log.extend(records))
     for _ in range(data.draw(st.integers(0, 8))):
-        requests = evaluation.next(2)
         annotator = data.draw(st.sampled_from(["ann", "bob"]))
+        requests = evaluation.next(2, evaluation.waiting(annotator))
         if not requests or data.draw(st.integers(0, 4)) == 0:
             evaluation.undo(annotator)
             continue

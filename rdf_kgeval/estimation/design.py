@@ -5,7 +5,7 @@ comes from a seed and from answers earlier in that order, never from when answer
 therefore give the same draws, stop and estimate, and resuming a run is replaying its log.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -64,6 +64,24 @@ class Draw(NamedTuple):
     """The chance that it had of being drawn when it was, within its stratum where there are strata."""
 
 
+@dataclass(frozen=True)
+class Error:
+    """How often verdicts are wrong; true where they ever are."""
+
+    miss: float = 0.0
+    """The share of true beliefs that are called false."""
+    alarm: float = 0.0
+    """The share of false beliefs that are called true."""
+
+    def __bool__(self) -> bool:
+        return self.miss > 0 or self.alarm > 0
+
+    @property
+    def kept(self) -> float:
+        """How far the share of true verdicts moves with the accuracy."""
+        return 1 - self.miss - self.alarm
+
+
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """What a user can ask of any design."""
@@ -77,18 +95,19 @@ class Options:
     """At least the level at every accuracy, not only on average over them."""
     objective: str = "overall"
     """What the allocation serves: the graph's accuracy (`overall`) or each predicate's (`predicate`)."""
-    error: float = 0.0
-    """The known share of wrong verdicts; 0 takes every verdict as right."""
+    error: Error = field(default_factory=Error)
+    """The known shares of wrong verdicts; without, every verdict is taken as right."""
 
     def __post_init__(self) -> None:
         if self.margin is not None and not 0 < self.margin < 0.5:
             raise InputError(f"the margin {self.margin:g} is not between 0 and 0.5; give for example 0.05")
         if not 0.5 < self.level < 0.999:
             raise InputError(f"the level {self.level:g} is not between 0.5 and 0.999; give for example 0.95")
-        if not 0 <= self.error < 0.5:
+        if not (self.error.miss >= 0 and self.error.alarm >= 0 and self.error.kept > 0):
+            worst = max(self.error.miss, self.error.alarm)
             raise InputError(
-                f"an error rate of {self.error:g} is not between 0 and 0.5; verdicts that are wrong half the "
-                "time or more say nothing"
+                f"an error rate of {worst:g} is not between 0 and 0.5; verdicts that are wrong half the time "
+                "or more say nothing"
             )
         if self.objective not in OBJECTIVES:
             raise InputError(f"the objective {self.objective!r} is not one of {', '.join(OBJECTIVES)}")
@@ -128,17 +147,18 @@ class Design(Protocol):
 class Scale:
     """How the accuracy of what is sampled (as verdicts show it) maps to that of the whole graph.
 
-    With C known beliefs, K of them true, R others and an error rate e, a share q of true verdicts among the
-    others stands for `(K + R * (q - e) / (1 - 2e)) / (C + R)`.
+    With C known beliefs, K of them true, R others of which a share m is called false though true and f called
+    true though false, a share q of true verdicts among the others stands for
+    `(K + R * (q - f) / (1 - m - f)) / (C + R)`.
     """
 
     known: int
     known_true: int
     rest: int
-    error: float
+    error: Error
 
     @classmethod
-    def of(cls, population: Population, error: float) -> "Scale":
+    def of(cls, population: Population, error: Error) -> "Scale":
         """The scale of a population."""
         known = population.known
         return cls(int((known >= 0).sum()), int((known == 1).sum()), int((known < 0).sum()), error)
@@ -146,7 +166,7 @@ class Scale:
     @property
     def factor(self) -> float:
         """How far the whole graph's accuracy moves with the share of true verdicts."""
-        return self.rest / (self.known + self.rest) / (1 - 2 * self.error)
+        return self.rest / (self.known + self.rest) / self.error.kept
 
     def margin(self, margin: float) -> float:
         """The margin for the share of true verdicts that gives this one for the whole graph."""
@@ -154,7 +174,7 @@ class Scale:
 
     def whole(self, share: float) -> float:
         """The whole graph's accuracy."""
-        corrected = min(max((share - self.error) / (1 - 2 * self.error), 0.0), 1.0)
+        corrected = min(max((share - self.error.alarm) / self.error.kept, 0.0), 1.0)
         return float((self.known_true + self.rest * corrected) / (self.known + self.rest))
 
     def estimate(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.estimation import assisted, srs, stratified, twcs
-from rdf_kgeval.estimation.design import Design, Options, Population
+from rdf_kgeval.estimation.design import Design, Error, Options, Population
 
 DEFAULT = "stratified/bayes"
 """What is used where the user names no method."""
@@ -29,7 +29,7 @@ class Factory:
         seed: int = 0,
         strict: bool = False,
         objective: str = "overall",
-        error: float = 0.0,
+        error: float | Error = 0.0,
     ) -> Design:
         """Make the design; for what the options mean see `Options`.
 
@@ -47,6 +47,8 @@ class Factory:
             raise InputError(
                 f"{self.name} is strict for the objective overall only; leave one of the two out"
             )
+        if not isinstance(error, Error):
+            error = Error(error, error)
         options = Options(
             margin=margin, level=level, seed=seed, strict=strict, objective=objective, error=error
         )

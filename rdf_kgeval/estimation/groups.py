@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import betaincinv
 
-from rdf_kgeval.estimation.design import Estimate, Floats, Int8s, Ints, Population
+from rdf_kgeval.estimation.design import Error, Estimate, Floats, Int8s, Ints, Population
 from rdf_kgeval.estimation.hierarchy import ENDLESS, GRID, moments, posterior
 from rdf_kgeval.verdicts import AMBIGUOUS, TRUE
 
@@ -15,7 +15,7 @@ def estimate_groups(
     asked: Ints,
     answers: Int8s,
     level: float,
-    error: float,
+    error: Error,
     intervals: bool = True,
 ) -> list[Estimate]:
     """The posterior mean and interval of each group's accuracy under the hierarchical Beta model.
@@ -33,7 +33,7 @@ def estimate_groups(
         asked: Positions of the sampled beliefs, in any order.
         answers: The answers on them.
         level: The share of groups whose interval is to hold the truth.
-        error: The share of wrong verdicts.
+        error: How often verdicts are wrong.
         intervals: Whether the design allows intervals for groups.
     """
     groups = int(group.max(initial=-1)) + 1
@@ -69,7 +69,7 @@ def estimate_groups(
 
 
 def _shares(
-    size: Floats, n: Floats, k: Floats, of: Ints, groups: int, level: float, error: float
+    size: Floats, n: Floats, k: Floats, of: Ints, groups: int, level: float, error: Error
 ) -> tuple[Floats, Floats, Floats]:
     """Each group's share of true beliefs among those to sample, and the ends of its interval."""
     share, low, high = (np.zeros(groups) for _ in range(3))
@@ -88,6 +88,6 @@ def _shares(
     if not error:
         lo, hi = np.floor(lo * left + 1e-9) / safe, np.ceil(hi * left - 1e-9) / safe
     for target, x in ((share, p), (low, lo), (high, hi)):
-        corrected = ((true + left * np.where(left > 0, x, 0.0)) / whole - error) / (1 - 2 * error)
+        corrected = ((true + left * np.where(left > 0, x, 0.0)) / whole - error.alarm) / error.kept
         target[used] = np.clip(corrected, 0.0, 1.0)
     return share, low, high

@@ -1,0 +1,102 @@
+"""Cards: a belief as a person meets it on the page, with what the graph says around it."""
+
+import urllib.parse
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from rdf_kgeval.evaluation import Evaluation
+from rdf_kgeval.namespaces import PROVENANCE
+from rdf_kgeval.terms import iri
+from rdf_kgeval.text import printable
+
+NEIGHBOURS = 5
+"""So many triples are shown about the subject, and about the object."""
+LONGEST = 300
+"""Longer texts are cut."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """Words, and where they lead if that is on the web."""
+
+    text: str
+    href: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Card:
+    """What the page shows of a belief; all texts are safe to show, but not yet escaped for HTML."""
+
+    belief: str
+    """The belief's id."""
+    sentence: str
+    triple: tuple[Link, ...]
+    """Subject, predicate and object as they stand in the graph."""
+    around: tuple[str, ...]
+    """Sentences of neighbouring triples."""
+    sources: tuple[Link, ...]
+    """Where the graph says that it has this from."""
+    search: str
+
+
+def make_card(evaluation: Evaluation, position: int) -> Card:
+    """The card of a belief."""
+    beliefs, names = evaluation.graph.beliefs, evaluation.names
+    row = int(beliefs.rows[position])
+    question = evaluation.question(position)
+    around = dict.fromkeys(
+        shown(names.sentence(other))
+        for term in (beliefs.s[row], beliefs.o[row])
+        for other in _near(evaluation, int(term), row)
+    )
+    return Card(
+        belief=beliefs.id(row),
+        sentence=shown(question.sentence),
+        triple=tuple(Link(shown(iri(term)), web_address(term)) for term in question.triple),
+        around=tuple(around),
+        sources=tuple(dict.fromkeys(_sources(evaluation, row))),
+        search=question.search,
+    )
+
+
+def shown(text: str) -> str:
+    """Text from the graph with nothing invisible in it, cut where it is long."""
+    return printable(text, LONGEST)
+
+
+def web_address(term: str) -> str | None:
+    """Where a term leads if it is an IRI on the web; scripts, files and the like lead nowhere."""
+    if not term.startswith("<http"):
+        return None
+    address = iri(term)
+    try:
+        parts = urllib.parse.urlsplit(address)
+    except ValueError:
+        return None
+    return address if parts.scheme in ("http", "https") and parts.netloc and address.isprintable() else None
+
+
+def _near(evaluation: Evaluation, term: int, row: int) -> Iterator[int]:
+    """The first rows about a term that tell something besides its name."""
+    beliefs, silent = evaluation.graph.beliefs, evaluation.names.label_predicates
+    low, high = (int(np.searchsorted(beliefs.s, term, side)) for side in ("left", "right"))
+    found = (r for r in range(low, high) if r != row and int(beliefs.p[r]) not in silent)
+    for _, other in zip(range(NEIGHBOURS), found, strict=False):
+        yield other
+
+
+def _sources(evaluation: Evaluation, row: int) -> Iterator[Link]:
+    """The named graphs of the row, and what the subject is said to come from."""
+    beliefs = evaluation.graph.beliefs
+    low, high = (int(np.searchsorted(beliefs.graph_row, row, side)) for side in ("left", "right"))
+    for term in beliefs.graph_term[low:high]:
+        text = beliefs.terms[term]
+        yield Link(shown(iri(text)), web_address(text))
+    known = {beliefs.terms.find(f"<{predicate}>") for predicate in PROVENANCE}
+    low, high = (int(np.searchsorted(beliefs.s, beliefs.s[row], side)) for side in ("left", "right"))
+    for other in range(low, min(high, low + 1000)):
+        if int(beliefs.p[other]) in known:
+            text = beliefs.terms[beliefs.o[other]]
+            yield Link(shown(iri(text)), web_address(text))

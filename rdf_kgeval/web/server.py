@@ -1,0 +1,142 @@
+"""The server: binds a port, prints nobody's secrets but the links, and runs until it is stopped."""
+
+import asyncio
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from rdf_kgeval.errors import InputError
+from rdf_kgeval.evaluation import Evaluation
+from rdf_kgeval.runs import Run, new_evaluation, open_log
+from rdf_kgeval.text import printable
+from rdf_kgeval.web.access import OWNER, open_access
+from rdf_kgeval.web.desk import Desk, Person
+from rdf_kgeval.web.overview import Overview
+from rdf_kgeval.web.pages import Site
+
+GRACE = 3.0
+"""Seconds between the end of the evaluation and that of the server, so that people see that it is over."""
+LONGEST_GUIDELINES = 100_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Serving:
+    """Who is served, and where."""
+
+    annotators: Sequence[str]
+    experts: Sequence[str] = ()
+    host: str = "127.0.0.1"
+    port: int = 8000
+    until_stopped: bool = False
+    """End when there is no more to ask."""
+
+
+def serve(
+    run: Run,
+    serving: Serving,
+    options: Mapping[str, Any],
+    *,
+    threads: int = 1,
+    told: Callable[[Evaluation, Mapping[str, str]], None],
+) -> Evaluation:
+    """Serve the pages of a run until it is interrupted; the evaluation as it then stands.
+
+    Args:
+        run: an opened run directory.
+        serving: who and where.
+        options: fields of `Settings` as a user gives them.
+        threads: how many threads may look ahead.
+        told: called with the links once the pages can be opened; the owner's has the empty name.
+    """
+    people = [Person(name) for name in serving.annotators]
+    people += [Person(name, expert=True) for name in serving.experts]
+    access = open_access(run.folder, [person.name for person in people])
+    with open_log(run, options) as log, _bound(serving.host, serving.port) as bound:
+        evaluation = new_evaluation(run, log.records, threads)
+        evaluation.position(evaluation.belief(0))  # makes the table of ids now, not under the first answer
+        host, port = bound.getsockname()[:2]
+        base = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        links = {name: f"{base}/in/{access.token(name)}" for name in (*access.names, OWNER)}
+
+        async def main() -> None:
+            desk = Desk(evaluation, log.append, log.records, people)
+            overview = Overview(lambda: new_evaluation(run, (), 1))
+            site = Site(
+                access=access,
+                desk=desk,
+                overview=overview,
+                title=printable(run.folder.resolve().name, 60),
+                guidelines=read_guidelines(run.folder / "guidelines.md"),
+            )
+            config = uvicorn.Config(
+                site.app(),
+                log_level="error",
+                access_log=False,
+                server_header=False,
+                lifespan="off",
+                timeout_graceful_shutdown=5,
+                limit_concurrency=2000,
+            )
+            server = uvicorn.Server(config)
+            working = asyncio.create_task(desk.run())
+            try:
+                await asyncio.wait(
+                    [working, asyncio.ensure_future(desk.ready())], return_when="FIRST_COMPLETED"
+                )
+                if not working.done():
+                    told(evaluation, links)
+                    serving_ = asyncio.create_task(server.serve(sockets=[bound]))
+                    watching = asyncio.create_task(_watch(desk, server, serving.until_stopped))
+                    await asyncio.wait([working, serving_], return_when="FIRST_COMPLETED")
+                    server.should_exit = True
+                    await serving_
+                    watching.cancel()
+            finally:
+                overview.close()
+                working.cancel()
+                await asyncio.wait([working])
+                if not working.cancelled() and (error := working.exception()):
+                    raise error.exceptions[0] if isinstance(error, ExceptionGroup) else error
+
+        with suppress(KeyboardInterrupt):
+            asyncio.run(main())
+    return evaluation
+
+
+async def _watch(desk: Desk, server: uvicorn.Server, until_stopped: bool) -> None:
+    """Stop the server some time after the evaluation stopped, if that is wanted."""
+    while until_stopped:
+        await asyncio.sleep(0.1)
+        if desk.standing.stopped:
+            await asyncio.sleep(GRACE)
+            server.should_exit = bool(desk.standing.stopped)
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        raise InputError(
+            f"cannot listen on {printable(host, 100)} port {port}: {error.strerror}; choose another --port"
+        ) from error
+
+
+def read_guidelines(path: Path) -> str:
+    """What the owner wants annotators to know; empty where there is nothing.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    try:
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{printable(str(path))} cannot be read as UTF-8 text; correct it") from error
+    if len(text) > LONGEST_GUIDELINES:
+        raise InputError(f"{printable(str(path))} is too long for people to read; shorten it")
+    return text
