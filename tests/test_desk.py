@@ -57,6 +57,9 @@ def work(
 
 async def answer(desk: Desk, name: str, said: Answer = T) -> str | None:
     card = await desk.show(name)
+    if card is None:  # the next beliefs may still be thought of
+        await desk.ready()
+        card = await desk.show(name)
     if card:
         assert await desk.answer(name, card.belief, desk.people[name].turn, said)
     return card.belief if card else None
