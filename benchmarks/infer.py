@@ -175,6 +175,10 @@ def report(arguments: argparse.Namespace) -> Iterator[str]:
         yield verdicts(rules, "up to 2000", 1e-6, arguments.samples)
         yield verdicts(rules, "up to 2000", 1e-4, arguments.samples)
         yield verdicts(rules, "giant", 1e-4, arguments.samples)
+    yield (
+        "\nA warm full solve looks at every rule a few times, some 0.1 us a rule in all; a re-solve cannot be "
+        "faster than its share of the rules, and one verdict moves hundreds of variables in a component of 2,000."
+    )
 
 
 def main() -> None:
