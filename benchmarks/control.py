@@ -2,7 +2,7 @@
 
     python benchmarks/control.py [--data FOLDER] [--beliefs 1e5 1e6] [--verdicts 20]
 
-On nell-sports with mined rules every pick looks at all beliefs; the peer is one warm full solve for each of the two
+On nell-sports with mined rules every pick looks at all beliefs; the peer is one whole inference for each of the two
 answers of each candidate, timed on 20 candidates, which is what the same pick would cost without re-solves. The
 generated graphs are those of benchmarks/leagues.py; above 100,000 beliefs greedy control uses its shortlist.
 """
