@@ -26,8 +26,8 @@ VARIABLE = np.dtype(
         ("fixed", np.bool_),
         ("seen", np.bool_),  # in the journal
         ("queued", np.bool_),
-        ("spare", np.bool_),
-    ]
+    ],
+    align=True,
 )
 ROW = np.dtype(
     [

@@ -25,7 +25,7 @@ _OPTIONS: dict[str, Any] = {
     "error_model": "numpy",
     "fastmath": {"reassoc", "contract"},
 }
-_UNCOUNTED: dict[str, Any] = {"_nrt": False}
+_LEAN_OPTIONS = {**_OPTIONS, "_nrt": False}
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -43,7 +43,7 @@ def lean_kernel(function: _F) -> _F:
 
     Compiled code counts them whenever it takes an array out of a tuple, which costs more than a short loop.
     """
-    return cast(_F, numba.njit(**_OPTIONS, **_UNCOUNTED)(function))
+    return cast(_F, numba.njit(**_LEAN_OPTIONS)(function))
 
 
 def drop_stale(folder: Path) -> None:

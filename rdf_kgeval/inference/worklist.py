@@ -41,7 +41,7 @@ def fix(search: Search, local: Local, max_iterations: int, i: int, value: float)
             break
         part = _restrict(search, local, members)
         steps = 1 if members > before or counters[N_NOTED] > noted else STEPS
-        iterations += newton(part, local.problem, local.work, steps, local.x, local.free)
+        iterations += max(1, newton(part, local.problem, local.work, steps, local.x, local.free))
         _move(search, local, members)
     while dequeue(variables, search.queue, counters) >= 0:  # the steps ran out
         pass
