@@ -11,7 +11,7 @@ Each prints what it finds, in the form of the code; with `--check` it fails wher
 A method's factor is the least that keeps its promise in every curve: on each generated structure and with each kind
 of effects, coverage is nowhere more than 2 points below the level (if strict, nowhere below it), and on average over
 the accuracies 0.55 to 0.99 at least the level. The least of so many simulated coverages lies below the least true
-one, which is all the reserve there is; coverage.py judges the outcome with other seeds and on other structures.
+one, which is all the reserve there is; intervals.py judges the outcome with other seeds and on other structures.
 """
 
 import argparse

@@ -7,15 +7,14 @@ import hashlib
 import io
 import re
 from array import array
-from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
 from itertools import chain, repeat
 from pathlib import Path
-from typing import IO, Any, cast, overload
+from typing import IO, Any, cast
 
 import numpy as np
 import pyoxigraph as ox
@@ -25,6 +24,7 @@ from rdf_kgeval.blanknodes import Quad, name_blank_nodes
 from rdf_kgeval.errors import InputError, RunError
 from rdf_kgeval.namespaces import RDF_TYPE
 from rdf_kgeval.terms import iri, parse_term
+from rdf_kgeval.termtable import Terms
 from rdf_kgeval.text import printable
 
 Ints = NDArray[np.int32]
@@ -42,47 +42,6 @@ class Role(IntEnum):
     """`--context-unknown`: like BACKGROUND, by the user's word."""
     GIVEN = 3
     """`--context`: taken as true."""
-
-
-class Terms(Sequence[str]):
-    """A sorted, read-only table of N-Triples terms: one block of UTF-8 and the offsets into it."""
-
-    def __init__(self, block: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
-        self.block = block
-        self.offsets = offsets
-
-    @classmethod
-    def of(cls, terms: Iterable[str]) -> "Terms":
-        """Build the table from sorted terms."""
-        block = bytearray()
-        offsets = array("q", [0])
-        for term in terms:
-            block += term.encode()
-            offsets.append(len(block))
-        return cls(np.frombuffer(bytes(block), dtype=np.uint8), np.frombuffer(offsets, dtype=np.int64))
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    @overload
-    def __getitem__(self, i: int) -> str: ...
-    @overload
-    def __getitem__(self, i: slice) -> list[str]: ...
-    def __getitem__(self, i: int | slice) -> str | list[str]:
-        if isinstance(i, slice):
-            return [self[j] for j in range(*i.indices(len(self)))]
-        if not 0 <= i < len(self):
-            raise IndexError(i)
-        return self.block[self.offsets[i] : self.offsets[i + 1]].tobytes().decode()
-
-    def find(self, term: str) -> int | None:
-        """The number of a term, or None where it is not in the table."""
-        i = bisect_left(self, term)
-        return i if i < len(self) and self[i] == term else None
-
-    def starting(self, prefix: str) -> slice:
-        """The run of terms that start with `prefix`."""
-        return slice(bisect_left(self, prefix), bisect_left(self, prefix + "\U0010ffff"))
 
 
 @dataclass(frozen=True, eq=False)

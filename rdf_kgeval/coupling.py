@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from rdf_kgeval.beliefs import Beliefs, Ints, Role, Terms, Triple
+from rdf_kgeval.beliefs import Beliefs, Ints, Role, Triple
 from rdf_kgeval.clauses import Longs, by_shape, merge
 from rdf_kgeval.errors import InputError, RunError
 from rdf_kgeval.grounding import MAX_GROUNDINGS, ground
 from rdf_kgeval.rule import Rule, from_json, to_json
+from rdf_kgeval.termtable import Terms
 from rdf_kgeval.text import printable
 
 

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.typing import NDArray
 
-from rdf_kgeval import walks
+from rdf_kgeval import closings, walks
 from rdf_kgeval.files import Progress
 from rdf_kgeval.miningindex import Found, MiningIndex
 from rdf_kgeval.text import plural
@@ -138,7 +138,7 @@ class PathMiner:
                 pair = np.isfinite(costs[back]) & (costs[back] > 0)
                 first = first & pair.any(axis=1)
             room = 1 << 12
-            while not (done := walks.close(self._index.graph, heads, length, first, last, pair, room))[0]:
+            while not (done := closings.close(self._index.graph, heads, length, first, last, pair, room))[0]:
                 room *= 4
             codes.append(_reversed(done[1], n_steps) if back else done[1])
             counts.append(done[2])
@@ -196,7 +196,7 @@ class PathMiner:
             near, far, code = far, near, _reversed(code, index.graph.n_steps)
         rows = rows[np.argsort(far[rows], kind="stable")]
         heads = Heads(near[rows], far[rows], rows)
-        if walks.count_closings(index.graph, heads, int(code[0]), limit, index.options.max_walks) <= limit:
+        if closings.count_closings(index.graph, heads, int(code[0]), limit, index.options.max_walks) <= limit:
             return True
         _log.warning(
             "the rule %s -> %s is left out: it has more than %s",

@@ -19,9 +19,10 @@ import numpy as np
 import pyoxigraph as ox
 from numpy.typing import NDArray
 
-from rdf_kgeval.beliefs import Ints, Terms
+from rdf_kgeval.beliefs import Ints
 from rdf_kgeval.namespaces import XSD
 from rdf_kgeval.terms import parse_term
+from rdf_kgeval.termtable import Terms
 
 Run = tuple[int, int]
 """First number and the one after the last."""

@@ -1,4 +1,4 @@
-"""The promise, simulated on synthetic labels; benchmarks/coverage.py measures it at length."""
+"""The promise, simulated on synthetic labels; benchmarks/intervals.py measures it at length."""
 
 from functools import partial
 from pathlib import Path

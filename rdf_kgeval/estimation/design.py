@@ -5,6 +5,7 @@ comes from a seed and from answers earlier in that order, never from when answer
 therefore give the same draws, stop and estimate, and resuming a run is replaying its log.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -185,7 +186,7 @@ class Scale:
         return Estimate(share, (low, high))
 
 
-class Path:
+class Path(ABC):
     """The draws so far and the answers on them, in the order of the draws; a base for designs.
 
     Answers are followed in that order up to the first one that is out. Where the margin is reached on the
@@ -212,21 +213,21 @@ class Path:
         self._stopped = False
         self._restart()
 
+    @abstractmethod
     def _restart(self) -> None:
         """Forget all answers."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _extend(self) -> tuple[Ints, Floats]:
         """The next draws and their chances, given all answers on those before; none at the end."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _observe(self, at: int, answer: int) -> bool:
         """Take in the answer on the draw with this number; whether the margin is now reached."""
-        raise NotImplementedError
 
+    @abstractmethod
     def estimate(self, answers: Int8s) -> Estimate:
         """The estimate at the stop or at the end of the budget."""
-        raise NotImplementedError
 
     def _draw_more(self) -> bool:
         position, chance = self._extend()

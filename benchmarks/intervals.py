@@ -1,6 +1,6 @@
 """What every method promises and what it keeps: writes COVERAGE.md and figures/coverage-*.svg beside this file.
 
-    python benchmarks/coverage.py [--parts real,stratified,...] [--processes 2] [--seeds 10000]
+    python benchmarks/intervals.py [--parts real,stratified,...] [--processes 2] [--seeds 10000]
 
 Part (a) runs the designs on the real sets through the interface that `kgeval evaluate` uses. Part (b) is the
 synthetic sweep: exact recursion for simple random samples, compiled runs for all others. Results are kept in
@@ -11,14 +11,11 @@ import argparse
 import json
 from pathlib import Path
 
-if __name__ != "__main__":
-    raise ImportError("this is a benchmark; numba looks for the package of the same name")
+from interval_report import draw, report
+from interval_runs import PARTS, measure
 
 
 def main() -> None:
-    from coverage_report import draw, report
-    from coverage_runs import PARTS, measure
-
     here = Path(__file__).parent
     figures = here / "figures"
     parser = argparse.ArgumentParser(
@@ -40,4 +37,5 @@ def main() -> None:
     (here / "COVERAGE.md").write_text(report(results))
 
 
-main()
+if __name__ == "__main__":
+    main()

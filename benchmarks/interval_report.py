@@ -1,7 +1,7 @@
 """The text and the figures of COVERAGE.md."""
 
 import numpy as np
-from coverage_runs import BUDGETS, BY_PREDICATE, DEFAULT, METHODS, PARTS, STRICT, STRICT_METHODS, SWEEP
+from interval_runs import BUDGETS, BY_PREDICATE, DEFAULT, METHODS, PARTS, STRICT, STRICT_METHODS, SWEEP
 
 from rdf_kgeval.estimation.calibration import LEVELS, MARGINS
 
@@ -248,7 +248,7 @@ def report(results):
     absent = f"Not yet measured: {missing}. " if missing else ""
     cpu_minutes = sum(part["cpu_minutes"] for part in results.values())
     text = [
-        "# Coverage, measured by benchmarks/coverage.py",
+        "# Coverage, measured by benchmarks/intervals.py",
         "",
         "Exact recursion for `srs` and `anytime`, else seeds a point: "
         f"{seeds}. {absent}"
