@@ -58,7 +58,8 @@ def measure_couple(groundings: int) -> dict[str, float]:
 
 
 def measure_ours(groundings: int, job) -> dict[str, float]:
-    from rdf_kgeval.beliefs import BeliefsBuilder, Role
+    from rdf_kgeval.beliefs import Role
+    from rdf_kgeval.builder import BeliefsBuilder
     from rdf_kgeval.rule import Rule
 
     def iri(name: str) -> str:

@@ -7,7 +7,8 @@ is wrong. Hubs (a league's sport) tie a whole league together.
 import numpy as np
 
 import rdf_kgeval as kgeval
-from rdf_kgeval.beliefs import BeliefsBuilder, Role
+from rdf_kgeval.beliefs import Role
+from rdf_kgeval.builder import BeliefsBuilder
 from rdf_kgeval.coupling import CouplingGraph
 from rdf_kgeval.experiment import Gold
 

@@ -16,7 +16,8 @@ from pathlib import Path
 import numpy as np
 import pyoxigraph as ox
 
-from rdf_kgeval.beliefs import Beliefs, BeliefsBuilder, Role
+from rdf_kgeval.beliefs import Beliefs, Role
+from rdf_kgeval.builder import BeliefsBuilder
 from rdf_kgeval.mining import mine
 from rdf_kgeval.miningindex import MiningOptions
 from rdf_kgeval.rule import Pattern

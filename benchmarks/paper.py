@@ -20,7 +20,8 @@ from pathlib import Path
 import numpy as np
 
 import rdf_kgeval as kgeval
-from rdf_kgeval.beliefs import BeliefsBuilder, Role
+from rdf_kgeval.beliefs import Role
+from rdf_kgeval.builder import BeliefsBuilder
 from rdf_kgeval.coupling import CouplingGraph
 from rdf_kgeval.experiment import Gold, Trial, compare, gold_labels
 from rdf_kgeval.inference.confidence import updated_thetas

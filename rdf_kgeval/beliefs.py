@@ -4,26 +4,21 @@ Terms and rows are sorted, so that the same triples give the same bytes whatever
 """
 
 import hashlib
-import io
 import re
-from array import array
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
-from itertools import chain, repeat
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any
 
 import numpy as np
-import pyoxigraph as ox
 from numpy.typing import NDArray
 
-from rdf_kgeval.blanknodes import Quad, name_blank_nodes
+from rdf_kgeval.blanknodes import Quad
 from rdf_kgeval.errors import InputError, RunError
 from rdf_kgeval.namespaces import RDF_TYPE
-from rdf_kgeval.terms import iri, parse_term
+from rdf_kgeval.terms import iri
 from rdf_kgeval.termtable import Terms
 from rdf_kgeval.text import printable
 
@@ -100,7 +95,7 @@ class Beliefs:
         """
         if not re.fullmatch("[0-9a-f]{1,64}", id_):
             raise InputError(f"{printable(id_, 80)!r} is not a belief's id, which is a hexadecimal number")
-        prefixes, rows = self._ids
+        prefixes, rows = self.ids
         low = np.searchsorted(prefixes, np.uint64(int(id_[:16].ljust(16, "0"), 16)))
         high = np.searchsorted(prefixes, np.uint64(int(id_[:16].ljust(16, "f"), 16)), "right")
         found = [int(row) for row in rows[low:high] if self.id(int(row)).startswith(id_)]
@@ -110,18 +105,30 @@ class Beliefs:
         return found[0]
 
     @cached_property
-    def _ids(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    def ids(self) -> tuple[NDArray[np.uint64], Ints]:
         """The first 64 bits of every row's id, sorted, and the rows in that order."""
-        digests = (hashlib.sha256(self.line(row).encode()).digest()[:8] for row in range(len(self)))
-        prefixes = np.frombuffer(b"".join(digests), dtype=">u8").astype(np.uint64)
-        order = np.argsort(prefixes, kind="stable")
+        text, offsets = self.terms.text, self.terms.offsets
+        prefixes = np.empty(len(self), dtype=np.uint64)
+        for low in range(0, len(self), _STEP):
+            part = slice(low, low + _STEP)
+            ends = [
+                end.tolist()
+                for c in (self.s, self.p, self.o)
+                for end in (offsets[c[part]], offsets[c[part] + 1])
+            ]
+            digests = [
+                hashlib.sha256(b" ".join((text[a:b], text[c:d], text[e:f], b"."))).digest()[:8]
+                for a, b, c, d, e, f in zip(*ends, strict=True)
+            ]
+            prefixes[part] = np.frombuffer(b"".join(digests), dtype=">u8")
+        order = np.argsort(prefixes, kind="stable").astype(np.int32)
         return prefixes[order], order
 
     @cached_property
     def id_rank(self) -> Ints:
         """The place of each row in the order of their ids."""
         rank = np.empty(len(self), np.int32)
-        rank[self._ids[1]] = np.arange(len(self), dtype=np.int32)
+        rank[self.ids[1]] = np.arange(len(self), dtype=np.int32)
         return rank
 
     def find(self, s: str, p: str, o: str) -> int | None:
@@ -187,177 +194,31 @@ class Beliefs:
     def load(cls, folder: Path) -> "Beliefs":
         """Map saved beliefs into memory."""
         try:
-            column = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in _COLUMNS}
+            # As plain arrays: a memmap costs more than the look at memory that it is asked for.
+            column = {name: np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r")) for name in _COLUMNS}
         except (OSError, ValueError) as error:
             raise RunError(
                 f"the beliefs in {printable(str(folder))} are missing or damaged ({printable(str(error))}); "
                 "make the run again with kgeval init"
             ) from error
-        return cls(Terms(column.pop("block"), column.pop("offsets")), **column)
+        ids = column.pop("id"), column.pop("id_row")
+        beliefs = cls(Terms(column.pop("block"), column.pop("offsets")), **column)
+        beliefs.__dict__["ids"] = (
+            ids  # as the cached property would find them, in minutes for ten million rows
+        )
+        return beliefs
 
     def _columns(self) -> Mapping[str, NDArray[Any]]:
-        return {
-            name: getattr(self.terms if name in ("block", "offsets") else self, name) for name in _COLUMNS
+        terms, ids = self.terms, self.ids
+        kept: dict[str, NDArray[Any]] = {
+            "block": terms.block,
+            "offsets": terms.offsets,
+            "id": ids[0],
+            "id_row": ids[1],
         }
+        return {name: kept[name] if name in kept else getattr(self, name) for name in _COLUMNS}
 
 
-_COLUMNS = ("block", "offsets", "s", "p", "o", "role", "graph_row", "graph_term")
-
-
-class BeliefsBuilder:
-    """Collects quads and makes Beliefs of them."""
-
-    def __init__(self) -> None:
-        self._numbers = _Numbers()
-        self._rows = array("i")
-        self._graphs = array("i")
-        self._roles = bytearray()
-        self._taken: Counter[str] = Counter()
-
-    def __len__(self) -> int:
-        return len(self._roles)
-
-    def add(self, quads: Iterable[Quad], role: Role) -> None:
-        """Take quads whose blank nodes, if any, have lasting names."""
-        numbers = self._numbers
-        for s, p, o, g in quads:
-            self._rows.extend((numbers[s], numbers[p], numbers[o]))
-            self._graphs.append(numbers[g] if g else -1)
-            self._roles.append(role)
-
-    def add_parsed(self, quads: Iterable[ox.Quad], role: Role, *, datasets: bool = True) -> None:
-        """Take the quads of one file and give its blank nodes lasting names.
-
-        Args:
-            quads: what pyoxigraph's parser yields, or anything like it.
-            role: the role of these triples.
-            datasets: whether there may be named graphs; without them it is faster.
-        """
-        blank: list[Quad] = []
-        lines = _LineSink(lambda text: self._add_lines(text, role, datasets, blank))
-        ox.serialize(quads, cast(IO[bytes], lines), format=ox.RdfFormat.N_QUADS)
-        lines.close()
-        if blank:
-            self.add(name_blank_nodes(blank, self._taken), role)
-
-    def _add_lines(self, text: str, role: Role, datasets: bool, blank: list[Quad]) -> None:
-        lines = text.split(" .\n")
-        lines.pop()
-        if datasets or "_:" in text:
-            self.add(_set_blank_aside(map(_split_line, lines), blank), role)
-        else:
-            cells = chain.from_iterable([line.split(" ", 2) for line in lines])
-            self._rows.extend(map(self._numbers.__getitem__, cells))
-            self._graphs.extend(repeat(-1, len(lines)))
-            self._roles.extend(repeat(role, len(lines)))
-
-    def build(self) -> Beliefs:
-        """Sort terms and rows and merge equal triples."""
-        ordered = sorted(self._numbers)
-        rank = np.empty(len(ordered) + 1, dtype=np.int32)
-        rank[np.fromiter(map(self._numbers.__getitem__, ordered), np.int32, len(ordered))] = np.arange(
-            len(ordered), dtype=np.int32
-        )
-        rank[-1] = -1
-        rows = rank[np.frombuffer(self._rows, dtype=np.int32).reshape(-1, 3)]
-        graphs = rank[np.frombuffer(self._graphs, dtype=np.int32)]
-        roles = np.frombuffer(bytes(self._roles), dtype=np.uint8)
-        return _merge(Terms.of(ordered), rows, graphs, roles)
-
-
-class _Numbers(dict[str, int]):
-    """Terms numbered in the order of their first lookup."""
-
-    def __missing__(self, term: str) -> int:
-        number = self[term] = len(self)
-        return number
-
-
-_CHUNK = 1 << 16
-
-
-class _LineSink(io.RawIOBase):
-    """Takes the bytes of N-Quads lines and hands them on as text of whole lines, a chunk at a time."""
-
-    def __init__(self, take: Callable[[str], None]) -> None:
-        self._take = take
-        self._parts: list[bytes] = []
-        self._size = 0
-
-    def write(self, data: Any) -> int:
-        self._parts.append(bytes(data))
-        self._size += len(data)
-        if self._size > _CHUNK:
-            self._hand_on()
-        return len(data)
-
-    def _hand_on(self) -> None:
-        whole, newline, rest = b"".join(self._parts).rpartition(b"\n")
-        self._take((whole + newline).decode())
-        self._parts, self._size = [rest], len(rest)
-
-    def close(self) -> None:
-        if not self.closed:
-            self._hand_on()
-        super().close()
-
-
-def _split_line(line: str) -> Quad:
-    """Split an N-Quads line that pyoxigraph wrote, without its final dot."""
-    s, p, rest = line.split(" ", 2)
-    o, _, last = rest.rpartition(" ")
-    # A literal ends in a token with a quote, a triple term in ")>>"; what else follows a space is a graph.
-    if o and '"' not in last and last[0] in "<_":
-        return s, p, o, last
-    return s, p, rest, ""
-
-
-def _merge(terms: Terms, rows: Ints, graphs: Ints, roles: NDArray[np.uint8]) -> Beliefs:
-    s, p, o = rows.T
-    named = bool((graphs >= 0).any())
-    order = np.lexsort((graphs, o, p, s)) if named else _order(s, p, o, len(terms))
-    s, p, o, graphs, roles = s[order], p[order], o[order], graphs[order], roles[order]
-    new = np.ones(len(s), dtype=bool)
-    new[1:] = (s[1:] != s[:-1]) | (p[1:] != p[:-1]) | (o[1:] != o[:-1])
-    first = np.flatnonzero(new)
-    row_of = np.cumsum(new, dtype=np.int32) - 1
-    new_pair = new.copy()
-    new_pair[1:] |= graphs[1:] != graphs[:-1]
-    pair = np.flatnonzero(new_pair & (graphs >= 0))
-    return Beliefs(
-        terms,
-        s[first],
-        p[first],
-        o[first],
-        role=np.maximum.reduceat(roles, first) if len(first) else roles,
-        graph_row=row_of[pair].astype(np.int32),
-        graph_term=graphs[pair],
-    )
-
-
-def _order(s: Ints, p: Ints, o: Ints, n_terms: int, key_bits: int = 63) -> NDArray[np.int64]:
-    """The order of the rows by subject, predicate, object: by one packed key where `key_bits` hold it."""
-    used = np.zeros(n_terms, dtype=np.int64)
-    used[p] = 1
-    n_predicates = int(used.sum())
-    if n_terms * n_terms * n_predicates >= 1 << key_bits:
-        return np.lexsort((o, p, s))
-    predicate = np.cumsum(used) - 1
-    return np.argsort((s.astype(np.int64) * n_predicates + predicate[p]) * n_terms + o, kind="stable")
-
-
-def _set_blank_aside(quads: Iterable[Quad], blank: list[Quad]) -> Iterator[Quad]:
-    for quad in quads:
-        s, _, o, g = quad
-        if s[0] == "_" or o[0] == "_" or g[:1] == "_":
-            blank.append(quad)
-        elif o.startswith("<<") and _mentions_blank(parse_term(o)):
-            raise InputError(f"the triple term {printable(o, 120)} holds a blank node; give that node an IRI")
-        else:
-            yield quad
-
-
-def _mentions_blank(term: object) -> bool:
-    if isinstance(term, ox.Triple):
-        return any(_mentions_blank(part) for part in (term.subject, term.object))
-    return isinstance(term, ox.BlankNode)
+_COLUMNS = ("block", "offsets", "s", "p", "o", "role", "graph_row", "graph_term", "id", "id_row")
+_STEP = 1 << 16
+"""Rows that are worked on at a time."""

@@ -10,8 +10,9 @@ import numpy as np
 import pyoxigraph as ox
 from numpy.typing import NDArray
 
-from rdf_kgeval.beliefs import Beliefs, BeliefsBuilder, Role, Triple
+from rdf_kgeval.beliefs import Beliefs, Role, Triple
 from rdf_kgeval.blanknodes import Quad
+from rdf_kgeval.builder import BeliefsBuilder
 from rdf_kgeval.endpoint import Endpoint
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.files import STDIN, Progress, display_name, opened

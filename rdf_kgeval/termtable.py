@@ -3,6 +3,7 @@
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import overload
 
 import numpy as np
@@ -15,6 +16,8 @@ class Terms(Sequence[str]):
     def __init__(self, block: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
         self.block = block
         self.offsets = offsets
+        self.text = block.data
+        """The block as bytes; slices of it make no copy."""
 
     @classmethod
     def of(cls, terms: Iterable[str]) -> "Terms":
@@ -35,16 +38,24 @@ class Terms(Sequence[str]):
     def __getitem__(self, i: slice) -> list[str]: ...
     def __getitem__(self, i: int | slice) -> str | list[str]:
         if isinstance(i, slice):
-            return [self[j] for j in range(*i.indices(len(self)))]
+            low, high, step = i.indices(len(self))
+            if step != 1:
+                return [self[j] for j in range(low, high, step)]
+            ends = self.offsets[low : max(low, high) + 1].tolist()
+            return [str(self.text[a:b], "utf-8") for a, b in pairwise(ends)]
         if not 0 <= i < len(self):
             raise IndexError(i)
-        return self.block[self.offsets[i] : self.offsets[i + 1]].tobytes().decode()
+        return str(self.text[self.offsets.item(i) : self.offsets.item(i + 1)], "utf-8")
+
+    def place(self, term: str) -> int:
+        """How many terms come before this one."""
+        return bisect_left(self, term)
 
     def find(self, term: str) -> int | None:
         """The number of a term, or None where it is not in the table."""
-        i = bisect_left(self, term)
+        i = self.place(term)
         return i if i < len(self) and self[i] == term else None
 
     def starting(self, prefix: str) -> slice:
         """The run of terms that start with `prefix`."""
-        return slice(bisect_left(self, prefix), bisect_left(self, prefix + "\U0010ffff"))
+        return slice(self.place(prefix), self.place(prefix + "\U0010ffff"))

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pyoxigraph as ox
 
-from rdf_kgeval.beliefs import Beliefs, BeliefsBuilder, Role, Triple
+from rdf_kgeval.beliefs import Beliefs, Role, Triple
+from rdf_kgeval.builder import BeliefsBuilder
 from rdf_kgeval.coupling import CouplingGraph
 
 PREFIXES = """@prefix : <http://example.org/> .

@@ -6,12 +6,14 @@ import numpy as np
 import pyoxigraph as ox
 import pytest
 import rdflib
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rdflib.compare import isomorphic
 
-from rdf_kgeval.beliefs import Beliefs, BeliefsBuilder, Role, _order
+from rdf_kgeval.beliefs import Beliefs, Role
+from rdf_kgeval.builder import BeliefsBuilder
 from rdf_kgeval.errors import InputError, RunError
+from rdf_kgeval.space import Space
 from rdf_kgeval.store import BeliefStore
 from rdf_kgeval.terms import from_rdflib
 from tests.strategies import ground_quads, quads
@@ -25,6 +27,12 @@ def build(parsed: list[ox.Quad], role: Role = Role.BELIEF, *, datasets: bool = T
 
 def triples(beliefs: Beliefs) -> set[tuple[str, str, str]]:
     return {beliefs.triple(row) for row in range(len(beliefs))}
+
+
+def assert_same(one: Beliefs, other: Beliefs) -> None:
+    assert list(one.terms) == list(other.terms)
+    for column in ("s", "p", "o", "role", "graph_row", "graph_term"):
+        assert np.array_equal(getattr(one, column), getattr(other, column))
 
 
 @given(ground_quads)
@@ -53,9 +61,7 @@ def test_order_does_not_matter(parsed: list[ox.Quad], shuffle: random.Random) ->
     one = build(parsed)
     shuffle.shuffle(parsed)
     other = build(parsed)
-    assert list(one.terms) == list(other.terms)
-    for column in ("s", "p", "o", "role", "graph_row", "graph_term"):
-        assert np.array_equal(getattr(one, column), getattr(other, column))
+    assert_same(one, other)
 
 
 @given(ground_quads)
@@ -201,12 +207,22 @@ def test_named_blank_nodes_are_isomorphic_to_the_original() -> None:
     )
 
 
-@pytest.mark.parametrize("key_bits", [63, 2])
-@given(rows=st.lists(st.tuples(*[st.integers(0, 3)] * 3), min_size=1))
-def test_rows_are_ordered_whether_or_not_the_key_fits(
-    key_bits: int, rows: list[tuple[int, int, int]]
-) -> None:
-    s, p, o = np.array(rows, dtype=np.int32).T
-    order = _order(s, p, o, 4, key_bits)
-    ordered = list(zip(s[order], p[order], o[order], strict=True))
-    assert ordered == sorted(ordered)
+@given(parsed=st.one_of(ground_quads, quads))
+def test_rows_are_the_same_whether_or_not_a_key_holds_them(parsed: list[ox.Quad]) -> None:
+    usual = build(parsed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rdf_kgeval.builder._KEY_BITS", 2)
+        assert_same(build(parsed), usual)
+
+
+@settings(max_examples=50)
+@given(parsed=st.lists(quads, min_size=1, max_size=4), limit=st.sampled_from([8, 2_000, 100_000]))
+def test_runs_on_disk_are_merged_into_the_same_beliefs(parsed: list[list[ox.Quad]], limit: int) -> None:
+    usual, spilt = BeliefsBuilder(), BeliefsBuilder(Space(limit))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rdf_kgeval.builder._WINDOW", 2)
+        for number, part in enumerate(parsed):
+            for builder in (usual, spilt):
+                builder.add_parsed(part, Role(number % 4))
+        assert len(usual) == len(spilt)
+        assert_same(spilt.build(), usual.build())

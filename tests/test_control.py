@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rdf_kgeval.beliefs import BeliefsBuilder, Role
+from rdf_kgeval.beliefs import Role
+from rdf_kgeval.builder import BeliefsBuilder
 from rdf_kgeval.control import POLICIES, Contagion, Greedy, View, shortlist
 from rdf_kgeval.coupling import CouplingGraph, Thetas, couple
 from rdf_kgeval.errors import InputError

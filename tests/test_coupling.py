@@ -9,7 +9,8 @@ import numpy as np
 import pyoxigraph as ox
 import pytest
 
-from rdf_kgeval.beliefs import Beliefs, BeliefsBuilder, Role
+from rdf_kgeval.beliefs import Beliefs, Role
+from rdf_kgeval.builder import BeliefsBuilder
 from rdf_kgeval.coupling import CouplingGraph, couple
 from rdf_kgeval.errors import InputError, RunError
 from rdf_kgeval.ontology import read_ontology

@@ -7,7 +7,8 @@ import numpy as np
 import pyoxigraph as ox
 import pytest
 
-from rdf_kgeval.beliefs import BeliefsBuilder, Role
+from rdf_kgeval.beliefs import Role
+from rdf_kgeval.builder import BeliefsBuilder
 from rdf_kgeval.coupling import couple
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.grounding import ground

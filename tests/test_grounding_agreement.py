@@ -8,7 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rdf_kgeval.beliefs import Beliefs, BeliefsBuilder, Role
+from rdf_kgeval.beliefs import Beliefs, Role
+from rdf_kgeval.builder import BeliefsBuilder
 from rdf_kgeval.construct import parse_construct
 from rdf_kgeval.coupling import couple
 from rdf_kgeval.rule import (

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy import optimize
 
 import rdf_kgeval as kgeval
-from rdf_kgeval.beliefs import Beliefs, BeliefsBuilder, Role
+from rdf_kgeval.beliefs import Beliefs, Role
+from rdf_kgeval.builder import BeliefsBuilder
 from rdf_kgeval.coupling import CouplingGraph, Thetas, couple
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.inference.confidence import Track, track_rules, updated_thetas

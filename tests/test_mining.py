@@ -12,7 +12,8 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import rdf_kgeval as kgeval
-from rdf_kgeval.beliefs import Beliefs, BeliefsBuilder, Role
+from rdf_kgeval.beliefs import Beliefs, Role
+from rdf_kgeval.builder import BeliefsBuilder
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.grounding import ground
 from rdf_kgeval.mining import mine

@@ -9,7 +9,8 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
-from rdf_kgeval.beliefs import BeliefsBuilder, Role
+from rdf_kgeval.beliefs import Role
+from rdf_kgeval.builder import BeliefsBuilder
 from rdf_kgeval.coupling import CouplingGraph, couple
 from rdf_kgeval.ontology import read_ontology
 from rdf_kgeval.rule import Rule
