@@ -9,7 +9,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain, islice, pairwise, repeat
+from itertools import chain, groupby, islice, pairwise, repeat
 from typing import IO, Any, cast
 
 import numpy as np
@@ -76,6 +76,11 @@ class BeliefsBuilder:
                 self._graphs.append(numbers[g] if g else -1)
             self._roles.extend(repeat(role, len(batch)))
             self._spill()
+
+    def add_all(self, beliefs: Beliefs) -> None:
+        """Take all rows of other beliefs, with their roles."""
+        for role, rows in groupby(beliefs.quads(), lambda pair: Role(beliefs.role[pair[0]])):
+            self.add((quad for _, quad in rows), role)
 
     def add_parsed(self, quads: Iterable[ox.Quad], role: Role, *, datasets: bool = True) -> None:
         """Take the quads of one file and give its blank nodes lasting names.

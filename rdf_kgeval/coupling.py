@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,15 @@ class Thetas(NamedTuple):
     """Where truth passes from the body to the head."""
     backward: NDArray[np.float64]
     """Where people said that the head is false, and falsity passes to the body."""
+
+
+class Part(NamedTuple):
+    """Some constraints, in arrays as those of the graph."""
+
+    start: Longs
+    atom: Ints
+    sign: NDArray[np.int8]
+    offset: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,12 +105,35 @@ class CouplingGraph:
         """The same weight in both directions."""
         return Thetas(self.theta, self.theta)
 
-    def weights(self, theta: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-        """The weight of each constraint, from the weight of each rule (its own by default)."""
-        if not self.n_constraints:
-            return np.zeros(0)
-        parts = (self.theta if theta is None else theta)[self.rule] * self.count
-        return np.add.reduceat(parts, self.rule_start[:-1])
+    def weights(
+        self, theta: NDArray[np.float64] | None = None, rows: Ints | None = None
+    ) -> NDArray[np.float64]:
+        """The weight of each constraint, or of these, from the weight of each rule (its own by default)."""
+        theta = self.theta if theta is None else theta
+        if rows is None:
+            if not self.n_constraints:
+                return np.zeros(0)
+            return np.add.reduceat(theta[self.rule] * self.count, self.rule_start[:-1])
+        start, at = ranges(self.rule_start, rows)
+        return (
+            np.add.reduceat(theta[self.rule[at]] * self.count[at], start[:-1]) if len(rows) else np.zeros(0)
+        )
+
+    def touching(self, atoms: Ints | Longs) -> Ints:
+        """The constraints in which these atoms occur, ascending."""
+        return np.unique(self.constraint[ranges(self.atom_start, atoms)[1]])
+
+    def concluding(self, atoms: Sequence[int] | Ints | Longs) -> Ints:
+        """The constraints whose heads are among these atoms, ascending."""
+        at = ranges(self.atom_start, np.asarray(atoms, dtype=np.int64))[1]
+        return np.unique(self.constraint[at][self.constraint_sign[at] < 0])
+
+    def part(self, rows: Ints | None) -> "Part":
+        """Some of the constraints, or all."""
+        if rows is None:
+            return Part(self.start, self.atom, self.sign, self.offset)
+        start, at = ranges(self.start, rows)
+        return Part(start, self.atom[at], self.sign[at], self.offset[rows])
 
     @cached_property
     def degree(self) -> Ints:
@@ -183,6 +215,14 @@ class CouplingGraph:
         if len(arrays["atom_start"]) != len(beliefs) + len(arrays["latent"]) + 1:
             raise _damaged(folder, "it was made from other beliefs")
         return cls(beliefs, rules, **arrays, extra=extra)
+
+
+def ranges(start: Longs, rows: NDArray[Any]) -> tuple[Longs, Longs]:
+    """The entries of some rows one after another: where each row's begin, and where they are in the whole."""
+    low = start[rows]
+    size = start[np.asarray(rows) + 1] - low
+    begin = np.concatenate([np.zeros(1, np.int64), np.cumsum(size)])
+    return begin, np.arange(begin[-1]) + np.repeat(low - begin[:-1], size)
 
 
 _ARRAYS = (

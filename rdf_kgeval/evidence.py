@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdf_kgeval.beliefs import Ints
+from rdf_kgeval.coupling import ranges
 from rdf_kgeval.inference.explanation import LEAST_SHARE, MOST_REASONS
 from rdf_kgeval.inference.inference import Inference
 from rdf_kgeval.inference.model import UNKNOWN, constraint_weights
@@ -29,11 +30,16 @@ def find_evidence(inference: Inference, atoms: Ints) -> Evidence:
         atoms: the atoms to explain, ascending.
     """
     graph, x = inference.graph, inference.x
-    if not graph.n_constraints or not len(atoms):
+    atoms = atoms[x[atoms] != UNKNOWN]
+    rows = graph.touching(atoms)
+    if not len(rows):
         return Evidence(np.zeros(0, np.int32), np.zeros(0, np.int32))
-    entries = _entries(graph.atom_start, atoms)
-    constraint, atom = graph.constraint[entries], np.repeat(atoms, np.diff(graph.atom_start)[atoms])
-    push = -graph.constraint_sign[entries] * _force(inference)[constraint]
+    start, entries = ranges(graph.atom_start, atoms)
+    constraint, atom = graph.constraint[entries], np.repeat(atoms, np.diff(start))
+    false = [row for row, value in inference.verdicts.items() if value == 0.0]
+    weight = constraint_weights(graph, inference.thetas, false, rows)
+    force = weight * np.maximum(0.0, _hinge(inference, rows))
+    push = -graph.constraint_sign[entries] * force[np.searchsorted(rows, constraint)]
     towards = push * (x[atom] - UNKNOWN) > 0
     atom, constraint, push = atom[towards], constraint[towards], np.abs(push[towards])
     order = np.lexsort((constraint, -push, atom))
@@ -46,33 +52,17 @@ def find_evidence(inference: Inference, atoms: Ints) -> Evidence:
 
 def find_broken(inference: Inference) -> Ints:
     """The constraints that what people said breaks: the body is true, and the head is not."""
-    graph = inference.graph
-    if not graph.n_constraints:
-        return np.zeros(0, np.int32)
-    known = np.zeros(graph.n_atoms, dtype=bool)
-    known[list(inference.verdicts)] = True
-    sure = np.logical_and.reduceat(known[graph.atom], graph.start[:-1])
-    return np.flatnonzero(sure & (_hinge(inference) > UNKNOWN)).astype(np.int32)
+    verdicts = sorted(inference.verdicts)
+    rows = inference.graph.touching(np.array(verdicts, dtype=np.int64))
+    if not len(rows):
+        return rows
+    part = inference.graph.part(rows)
+    sure = np.logical_and.reduceat(np.isin(part.atom, verdicts), part.start[:-1])
+    return rows[sure & (_hinge(inference, rows) > UNKNOWN)]
 
 
-def _hinge(inference: Inference) -> NDArray[np.float64]:
-    """How far each constraint is violated; negative where it holds with room to spare."""
-    graph = inference.graph
-    parts = graph.sign * inference.x[graph.atom]
-    return np.asarray(graph.offset + np.add.reduceat(parts, graph.start[:-1]))
-
-
-def _force(inference: Inference) -> NDArray[np.float64]:
-    """How strongly each constraint pushes its atoms."""
-    graph = inference.graph
-    false = np.zeros(graph.n_atoms, dtype=bool)
-    false[[row for row, value in inference.verdicts.items() if value == 0.0]] = True
-    weight = constraint_weights(graph, inference.thetas, false)
-    return np.asarray(weight * np.maximum(0.0, _hinge(inference)))
-
-
-def _entries(start: NDArray[np.int64], chosen: Ints) -> NDArray[np.int64]:
-    """The places start[i]:start[i + 1] of every chosen i, one after the other."""
-    sizes = np.diff(start)[chosen]
-    shift = np.repeat(start[chosen] - np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes)
-    return shift + np.arange(sizes.sum())
+def _hinge(inference: Inference, rows: Ints) -> NDArray[np.float64]:
+    """How far these constraints are violated; negative where one holds with room to spare."""
+    part = inference.graph.part(rows)
+    values = part.sign * inference.x[part.atom]
+    return np.asarray(part.offset + np.add.reduceat(values, part.start[:-1]))

@@ -19,6 +19,7 @@ from rdf_kgeval.files import STDIN, Progress, display_name, opened
 from rdf_kgeval.namespaces import LABEL_PROPERTIES
 from rdf_kgeval.pull import pull
 from rdf_kgeval.scope import Scope, ScopeQuery
+from rdf_kgeval.space import RAM, Space
 from rdf_kgeval.store import BeliefStore
 from rdf_kgeval.terms import from_rdflib, iri, oxigraph_text
 from rdf_kgeval.text import plural, printable
@@ -52,9 +53,9 @@ class Loaded:
     notes: Sequence[str]
 
 
-def load(sources: Sources, pages: Path, progress: Progress = lambda *_: None) -> Loaded:
+def load(sources: Sources, pages: Path, progress: Progress = lambda *_: None, space: Space = RAM) -> Loaded:
     """Read everything and give each triple its role; `pages` keeps what is pulled from an endpoint."""
-    builder = BeliefsBuilder()
+    builder = BeliefsBuilder(space)
     digests: dict[str, str] = {}
     roles = (
         (Role.BELIEF, sources.files),
@@ -84,11 +85,10 @@ def load(sources: Sources, pages: Path, progress: Progress = lambda *_: None) ->
             lambda done, total: progress("pulling", done, total),
         )
         notes += pulled.notes
-        builder = BeliefsBuilder()
+        builder = BeliefsBuilder(space)
         for role, quads in pulled.quads(sources.scope.graph or ""):
             builder.add(quads, role)
-        for row, quad in beliefs.quads():
-            builder.add([quad], Role(beliefs.role[row]))
+        builder.add_all(beliefs)
         beliefs = builder.build()
         if sources.scope.query is None:
             beliefs = _blank_is_background(beliefs)
@@ -230,8 +230,7 @@ def _apply_query(beliefs: Beliefs, scope: Scope, query: ScopeQuery) -> Beliefs:
         return beliefs
     builder = BeliefsBuilder()
     builder.add(made, Role.BELIEF)
-    for row, quad in beliefs.quads():
-        builder.add([quad], Role(beliefs.role[row]))
+    builder.add_all(beliefs)
     return builder.build()
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize
 
@@ -16,6 +16,8 @@ from rdf_kgeval.errors import InputError
 from rdf_kgeval.inference.confidence import Track, track_rules, updated_thetas
 from rdf_kgeval.inference.explanation import describe, explain
 from rdf_kgeval.inference.inference import infer_rows, label, normalise_class_mass
+from rdf_kgeval.inference.near import solve_near
+from rdf_kgeval.inference.solver import SolverOptions
 from rdf_kgeval.labels import Labels
 from rdf_kgeval.rule import Rule, theta
 
@@ -60,6 +62,41 @@ def test_only_rules_trusted_at_tau_infer_alone_and_weaker_ones_together() -> Non
     both = couple(atoms(3), weak)
     assert label(infer(both, {0: 1.0}))[2] == -1
     assert label(infer(both, {0: 1.0, 1: 1.0}))[2] == 1
+
+
+_atom = st.integers(0, len(NAMES) - 1)
+_clauses = st.lists(
+    st.tuples(
+        st.sets(_atom, min_size=1, max_size=3),
+        st.one_of(st.none(), _atom),
+        st.sampled_from([0.6, 0.9, 0.99]),
+    ).filter(lambda parts: parts[1] not in parts[0]),
+    max_size=12,
+    unique_by=lambda parts: (frozenset(parts[0]), parts[1:]),
+).map(lambda found: [clause(*sorted(body), head=head, confidence=c) for body, head, c in found])
+
+
+@settings(max_examples=300)
+@given(
+    _clauses,
+    st.dictionaries(_atom, st.sampled_from([0.0, 1.0, 0.3, 0.95]), max_size=3),
+    st.sets(_atom, max_size=2),
+)
+def test_what_the_verdicts_reach_is_the_minimum_of_the_whole(
+    rules: list[Rule], verdicts: dict[int, float], given_: set[int]
+) -> None:
+    beliefs = atoms(len(NAMES))
+    role = beliefs.role.copy()
+    role[list(given_)] = Role.GIVEN
+    graph = couple(beliefs.with_roles(role), rules)
+    told = {row: q for row, q in verdicts.items() if row not in given_}
+    thetas = updated_thetas(graph, told)
+    whole = infer_rows(graph, told, thetas)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rdf_kgeval.inference.near.MANY", 2.0)
+        posed, solution = solve_near(graph, told, thetas, SolverOptions())
+    assert posed.spread(solution.x) == pytest.approx(whole.x, abs=1e-6)
+    assert solution.objective == pytest.approx(whole.objective, abs=1e-9)
 
 
 @pytest.fixture(scope="module")

@@ -12,10 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rdf_kgeval.beliefs import Role
-from rdf_kgeval.coupling import CouplingGraph, Thetas
+from rdf_kgeval.beliefs import Ints
+from rdf_kgeval.clauses import Longs
+from rdf_kgeval.coupling import CouplingGraph, Thetas, ranges
 from rdf_kgeval.rule import Rule
 from rdf_kgeval.rule import theta as theta_of
+
+Floats = NDArray[np.float64]
 
 PRIOR_STRENGTH = 10.0
 """A rule's own confidence counts as so many judged heads, in each direction."""
@@ -62,38 +65,49 @@ def track_rules(graph: CouplingGraph, verdicts: Mapping[int, float]) -> list[Tra
     A denial `not (a_1 & ... & a_k)` has no head. Its groundings are counted, one by one, where all atoms but
     one are known to be true and that one is judged: it held if that one is false.
     """
-    value = np.full(graph.n_atoms, np.nan)
-    value[: len(graph.beliefs)][graph.beliefs.role == Role.GIVEN] = 1.0
-    for row, q in verdicts.items():
-        if q in (0.0, 1.0):
-            value[row] = q
-    n = graph.n_constraints
-    row_of = np.repeat(np.arange(n), np.diff(graph.start))
-    body = graph.sign > 0
-    of_body = value[graph.atom[body]]
-
-    def count(chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
-        return np.bincount(row_of[body][chosen], minlength=n)
-
-    size, true, false = count(np.ones(len(of_body), bool)), count(of_body == 1.0), count(of_body == 0.0)
-    head = graph.n_atoms + np.arange(n)
-    head[row_of[~body]] = graph.atom[~body]
-    denial = head >= graph.n_atoms
-    truth = np.where(denial, np.nan, value[np.minimum(head, graph.n_atoms - 1)])
+    sure = {row: q for row, q in verdicts.items() if q in (0.0, 1.0)}
+    atoms = np.array(sorted(sure), dtype=np.int64)
+    truths = np.array([sure[row] for row in atoms.tolist()], dtype=np.float64)
+    rows = graph.touching(atoms)
+    part = graph.part(rows)
+    n = len(rows)
+    value = _look_up(part.atom, atoms, truths)
+    row_of = np.repeat(np.arange(n), np.diff(part.start))
+    body = part.sign > 0
+    size, true, false = (
+        np.bincount(row_of[body & chosen], minlength=n)
+        for chosen in (np.ones(len(value), bool), value == 1.0, value == 0.0)
+    )
+    head = np.full(n, -1)
+    truth = np.full(n, np.nan)
+    head[row_of[~body]], truth[row_of[~body]] = part.atom[~body], value[~body]
+    denial = head < 0
+    head[denial] = graph.n_atoms + rows[denial]  # a name of its own: groundings of denials share no head
     forward = np.where(denial, (true >= size - 1) & (true + false == size), (true == size) & ~np.isnan(truth))
     backward = (truth == 0.0) & ((false > 0) | (true == size))
     held = np.where(denial, false == 1, truth == 1.0)
-    totals = [*_by_head(graph, head, forward, held), *_by_head(graph, head, backward, false > 0)]
+    totals = [*_by_head(graph, rows, head, forward, held), *_by_head(graph, rows, head, backward, false > 0)]
     return [Track(*(float(total[i]) for total in totals)) for i in range(len(graph.rules))]
 
 
+def _look_up(atom: Ints, atoms: Longs, truths: Floats) -> Floats:
+    """The truth of each atom, NaN where it is not known."""
+    if not len(atoms):
+        return np.full(len(atom), np.nan)
+    at = np.minimum(np.searchsorted(atoms, atom), len(atoms) - 1)
+    return np.where(atoms[at] == atom, truths[at], np.nan)
+
+
 def _by_head(
-    graph: CouplingGraph, head: NDArray[np.int64], judged: NDArray[np.bool_], held: NDArray[np.bool_]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """For each rule, how many heads are judged, and the sum over them of the share that held."""
-    constraint = np.repeat(np.arange(len(head)), np.diff(graph.rule_start))
-    chosen = judged[constraint]
-    constraint, rule = constraint[chosen], graph.rule[chosen]
+    graph: CouplingGraph, rows: Ints, head: Longs, judged: NDArray[np.bool_], held: NDArray[np.bool_]
+) -> tuple[Floats, Floats]:
+    """For each rule, how many heads are judged, and the sum over them of the share that held.
+
+    Constraints are the rows; the other columns are beside them.
+    """
+    start, at = ranges(graph.rule_start, rows[judged])
+    constraint = np.repeat(np.flatnonzero(judged), np.diff(start))
+    rule = graph.rule[at]
     pairs, number = np.unique(np.column_stack([rule, head[constraint]]), axis=0, return_inverse=True)
     share = np.bincount(number, held[constraint].astype(np.float64), len(pairs)) / np.bincount(
         number, minlength=len(pairs)

@@ -12,12 +12,16 @@ from rdf_kgeval.coupling import CouplingGraph, Thetas
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.inference.confidence import updated_thetas
 from rdf_kgeval.inference.model import UNKNOWN, Floats, Posed, pose
+from rdf_kgeval.inference.near import solve_near
 from rdf_kgeval.inference.solver import DEFAULT_OPTIONS, Solution, SolverOptions, solve
 
 TAU = 0.8
 """Soft truth from which on a belief is labelled true; up to 1 - TAU it is labelled false."""
 SLACK = 1e-5
 """What a soft truth may lack of the threshold: the solver is exact to about a tenth of it."""
+
+LARGE = 200_000
+"""With more constraints, only what the verdicts reach is solved."""
 
 Verdicts = Mapping[str, bool | float]
 """By belief id: True or False, or the probability that the belief is true."""
@@ -103,6 +107,8 @@ def infer_rows(
     solver: SolverOptions = DEFAULT_OPTIONS,
 ) -> Inference:
     """As `infer`, with verdicts by row and the weights of each rule."""
+    if graph.n_constraints > LARGE and solver.p == 2:
+        return Inference(graph, verdicts, thetas, *solve_near(graph, verdicts, thetas, solver))
     posed = pose(graph, verdicts, thetas)
     return Inference(graph, verdicts, thetas, posed, solve(posed.model, solver))
 

@@ -1,6 +1,6 @@
 """From a coupling graph and verdicts to the arrays that the solver takes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,6 +42,7 @@ def pose(
     verdicts: Mapping[int, float],
     thetas: Thetas | None = None,
     prior: Floats | None = None,
+    among: Ints | None = None,
 ) -> Posed:
     """Substitute what is known and leave out the constraints that nothing can violate any more.
 
@@ -54,15 +55,18 @@ def pose(
         thetas: each rule's weights, its own by default; where a verdict says that a constraint's head is
             false, its weight is the backward one.
         prior: each atom's prior, UNKNOWN by default.
+        among: the only atoms that may move, ascending; all by default. Others stay at their prior.
     """
     n = graph.n_atoms
     mean = np.full(n, UNKNOWN) if prior is None else np.asarray(prior, dtype=np.float64).copy()
     if mean.shape != (n,) or not ((mean >= 0) & (mean <= 1)).all():
         raise InputError(f"the prior must be {n} numbers between 0 and 1, one for each atom")
-    strength = np.full(n, EPSILON)
-    known = np.zeros(n, dtype=bool)
-    known[: len(graph.beliefs)] = graph.beliefs.role == Role.GIVEN
-    mean[known] = 1.0
+    fixed = np.zeros(n, dtype=bool) if among is None else np.ones(n, dtype=bool)
+    if among is not None:
+        fixed[among] = False
+    given = np.flatnonzero(graph.beliefs.role == Role.GIVEN)
+    mean[given], fixed[given] = 1.0, True
+    unsure: dict[int, float] = {}
     for row, q in verdicts.items():
         if not 0 <= row < len(graph.beliefs):
             raise InputError(f"there is no belief in row {row}; the graph has {len(graph.beliefs)} rows")
@@ -70,42 +74,60 @@ def pose(
             raise InputError(f"a verdict is 1, 0 or a probability between them, not {q}")
         mean[row] = q
         if q in (0.0, 1.0):
-            known[row] = True
+            fixed[row] = True
         else:
-            strength[row] = EPSILON / (4.0 * q * (1.0 - q))
-    return _reduce(graph, constraint_weights(graph, thetas, known & (mean == 0.0)), mean, strength, known)
+            unsure[row] = EPSILON / (4.0 * q * (1.0 - q))
+    rows = None if among is None else graph.touching(among)
+    weight = constraint_weights(graph, thetas, [row for row, q in verdicts.items() if q == 0.0], rows)
+    return _reduce(graph, rows, weight, mean, unsure, fixed)
 
 
-def constraint_weights(graph: CouplingGraph, thetas: Thetas | None, false: NDArray[np.bool_]) -> Floats:
-    """Each constraint's weight, given which atoms people said are false."""
+def constraint_weights(
+    graph: CouplingGraph, thetas: Thetas | None, false: Sequence[int], rows: Ints | None = None
+) -> Floats:
+    """The weight of each constraint, or of these, given which atoms people said are false."""
     if thetas is None:
-        return graph.weights()
-    weight = graph.weights(thetas.forward)
-    entry = np.flatnonzero((graph.sign < 0) & false[graph.atom])
-    refuted = np.searchsorted(graph.start, entry, side="right") - 1
-    weight[refuted] = graph.weights(thetas.backward)[refuted]
+        return graph.weights(rows=rows)
+    weight = graph.weights(thetas.forward, rows)
+    refuted = graph.concluding(false)
+    if rows is not None:
+        refuted = np.intersect1d(refuted, rows, assume_unique=True)
+    weight[refuted if rows is None else np.searchsorted(rows, refuted)] = graph.weights(
+        thetas.backward, refuted
+    )
     return weight
 
 
 def _reduce(
-    graph: CouplingGraph, weight: Floats, mean: Floats, strength: Floats, known: NDArray[np.bool_]
+    graph: CouplingGraph,
+    rows: Ints | None,
+    weight: Floats,
+    mean: Floats,
+    unsure: Mapping[int, float],
+    fixed: NDArray[np.bool_],
 ) -> Posed:
-    row_of = np.repeat(np.arange(graph.n_constraints), np.diff(graph.start))
-    fixed = known[graph.atom]
-    settled = graph.sign * np.where(fixed, mean[graph.atom], 0.0)
-    offset = graph.offset + np.bincount(row_of, settled, graph.n_constraints)
-    highest = offset + np.bincount(row_of[~fixed & (graph.sign > 0)], minlength=graph.n_constraints)
+    part = graph.part(rows)
+    n = len(part.offset)
+    row_of = np.repeat(np.arange(n), np.diff(part.start))
+    is_fixed = fixed[part.atom]
+    settled = part.sign * np.where(is_fixed, mean[part.atom], 0.0)
+    offset = part.offset + np.bincount(row_of, settled, n)
+    highest = offset + np.bincount(row_of[~is_fixed & (part.sign > 0)], minlength=n)
     kept = (highest > 0) & (weight > 0)
-    entry = kept[row_of] & ~fixed
-    atom, variable = np.unique(graph.atom[entry], return_inverse=True)
-    sizes = np.bincount(row_of[entry], minlength=graph.n_constraints)[kept]
+    entry = kept[row_of] & ~is_fixed
+    atom, variable = np.unique(part.atom[entry], return_inverse=True)
+    sizes = np.bincount(row_of[entry], minlength=n)[kept]
+    strength = np.full(len(atom), EPSILON)
+    for row, value in unsure.items():
+        strength[atom == row] = value
     model = Model(
         indptr=np.concatenate([[0], np.cumsum(sizes)]),
         indices=variable.astype(np.int32),
-        coef=graph.sign[entry].astype(np.float64),
+        coef=part.sign[entry].astype(np.float64),
         offset=offset[kept].astype(np.float64),
         weight=weight[kept],
         prior=mean[atom],
-        strength=strength[atom],
+        strength=strength,
     )
-    return Posed(model, atom.astype(np.int32), np.flatnonzero(kept).astype(np.int32), mean)
+    constraint = np.flatnonzero(kept) if rows is None else rows[kept]
+    return Posed(model, atom.astype(np.int32), constraint.astype(np.int32), mean)
