@@ -129,11 +129,12 @@ LOAD = """
 from rdf_kgeval.options import SourceOptions
 from rdf_kgeval.runs import create_run
 from rdf_kgeval.options import SourceOptions
-options = SourceOptions(files=[folder / "kg.nt"], ontology=[folder / "ontology.ttl"], rules=[folder / "rules"])
+options = SourceOptions(files=[folder / "kg.nt"], ontology=[folder / "ontology.ttl"], rules=[folder / "rules"],
+                        memory_limit=limit)
 def progress(what, done, total):
     name = "couple" if what == "coupling" else "load"
     if name not in marks: mark(name)
-loaded = create_run(folder / "run", options.sources(), options.coupling(), "en", progress)
+loaded = create_run(folder / "run", options.sources(), options.coupling(), "en", progress, options.memory)
 for note in loaded.notes: print(note, file=sys.stderr)
 """
 ASK = """

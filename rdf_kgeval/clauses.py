@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from rdf_kgeval.beliefs import Ints
 from rdf_kgeval.grounding import Groundings
 from rdf_kgeval.rule import Rule
+from rdf_kgeval.space import RAM, Space
 
 Longs = NDArray[np.int64]
 Shape = tuple[int, bool]
@@ -133,7 +134,7 @@ class Constraints:
     count: Ints
 
 
-def merge(shapes: dict[Shape, list[tuple[int, Columns]]]) -> Constraints:
+def merge(shapes: dict[Shape, list[tuple[int, Columns]]], space: Space = RAM) -> Constraints:
     """Order the clauses and merge equal ones, shape by shape; uses up `shapes`.
 
     The arrays are made once, at the size that they have without duplicates, and filled: touching fresh memory
@@ -141,10 +142,10 @@ def merge(shapes: dict[Shape, list[tuple[int, Columns]]]) -> Constraints:
     """
     sizes = {shape: sum(len(columns[0]) for _, columns in parts) for shape, parts in shapes.items()}
     total, cells = sum(sizes.values()), sum(n * (k + head) for (k, head), n in sizes.items())
-    atom, sign = np.empty(cells, dtype=np.int32), np.empty(cells, dtype=np.int8)
-    start, offset = np.empty(total + 1, dtype=np.int64), np.empty(total, dtype=np.int32)
-    rule_start = np.empty(total + 1, dtype=np.int64)
-    rule, count = np.empty(total, dtype=np.int32), np.empty(total, dtype=np.int32)
+    atom, sign = space.empty(cells, np.int32), space.empty(cells, np.int8)
+    start, offset = space.empty(total + 1, np.int64), space.empty(total, np.int32)
+    rule_start = space.empty(total + 1, np.int64)
+    rule, count = space.empty(total, np.int32), space.empty(total, np.int32)
     row = cell = pair = 0
     for shape in sorted(shapes):
         k, width = shape[0], shape[0] + shape[1]

@@ -257,9 +257,11 @@ def infer(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Infer from the run's verdicts which other beliefs are true and which are false."""
+    from rdf_kgeval.beliefs import Role
+
     opened, inference = _infer(run, verdicts, update_confidences)
     label = inference.label()
-    asked = sum(1 for row in inference.verdicts if row in set(opened.beliefs.rows.tolist()))
+    asked = int((opened.beliefs.role[list(inference.verdicts)] == Role.BELIEF).sum())
     counts = {
         name: int((label == value).sum()) for name, value in (("true", 1), ("false", 0), ("unknown", -1))
     }

@@ -57,7 +57,9 @@ def make_run(folder: Path, options: SourceOptions) -> None:
 
     try:
         with progress_bar() as progress:
-            loaded = create_run(folder, options.sources(), options.coupling(), options.lang, progress)
+            loaded = create_run(
+                folder, options.sources(), options.coupling(), options.lang, progress, options.memory
+            )
     except KeyboardInterrupt:
         say("kgeval: stopped; the same command goes on from what was fetched")
         raise typer.Exit(130) from None

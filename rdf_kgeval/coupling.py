@@ -17,6 +17,7 @@ from rdf_kgeval.clauses import Longs, by_shape, merge
 from rdf_kgeval.errors import InputError, RunError
 from rdf_kgeval.grounding import MAX_GROUNDINGS, ground
 from rdf_kgeval.rule import Rule, from_json, to_json
+from rdf_kgeval.space import RAM, Space
 from rdf_kgeval.termtable import Terms
 from rdf_kgeval.text import printable
 
@@ -75,6 +76,8 @@ class CouplingGraph:
     """Subject, predicate and object of each latent atom; numbers past the beliefs' terms are `extra`."""
     extra: Terms
     """Terms that only rules name."""
+    space: Space = RAM
+    """Where large arrays that are made from it go."""
 
     def __post_init__(self) -> None:
         for name in (*_ARRAYS, "latent"):
@@ -203,10 +206,13 @@ class CouplingGraph:
         (folder / "rules.json").write_text(json.dumps(record, ensure_ascii=False, indent=1), encoding="utf-8")
 
     @classmethod
-    def load(cls, folder: Path, beliefs: Beliefs) -> "CouplingGraph":
+    def load(cls, folder: Path, beliefs: Beliefs, space: Space = RAM) -> "CouplingGraph":
         """Map a saved graph into memory; `beliefs` are those it was made from."""
         try:
-            arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in (*_ARRAYS, "latent")}
+            arrays = {
+                name: np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r"))
+                for name in (*_ARRAYS, "latent")
+            }
             record = json.loads((folder / "rules.json").read_text(encoding="utf-8"))
             rules = tuple(from_json(rule) for rule in record["rules"])
             extra = Terms.of(record["extra"])
@@ -214,7 +220,7 @@ class CouplingGraph:
             raise _damaged(folder, str(error)) from error
         if len(arrays["atom_start"]) != len(beliefs) + len(arrays["latent"]) + 1:
             raise _damaged(folder, "it was made from other beliefs")
-        return cls(beliefs, rules, **arrays, extra=extra)
+        return cls(beliefs, rules, **arrays, extra=extra, space=space)
 
 
 def ranges(start: Longs, rows: NDArray[Any]) -> tuple[Longs, Longs]:
@@ -243,8 +249,8 @@ def couple(
     rules: Iterable[Rule],
     *,
     max_groundings: int = MAX_GROUNDINGS,
-    memory_limit: str | None = None,
     threads: int | None = None,
+    space: Space = RAM,
 ) -> CouplingGraph:
     """Ground the rules over the beliefs and tie the beliefs together.
 
@@ -252,15 +258,15 @@ def couple(
         beliefs: the graph to evaluate.
         rules: from `read_rules` and `read_ontology`.
         max_groundings: refuse to make more than this, over all rules.
-        memory_limit: what DuckDB may use before it spills to disk, such as "2GB".
         threads: how many threads DuckDB may use.
+        space: where large arrays go.
     """
     rules = tuple(rules)
     _refuse_duplicates(rules)
-    found = ground(beliefs, rules, max_groundings=max_groundings, memory_limit=memory_limit, threads=threads)
+    found = ground(beliefs, rules, max_groundings=max_groundings, threads=threads, space=space)
     given = np.zeros(len(beliefs) + len(found.latent), dtype=bool)
     given[: len(beliefs)] = beliefs.role == Role.GIVEN
-    constraints = merge(by_shape(found, rules, given))
+    constraints = merge(by_shape(found, rules, given), space)
     # scipy copies everything to the wider of two integer types, so it gets the narrow one where that will do.
     start = constraints.start.astype(np.int32) if len(constraints.atom) < 2**31 else constraints.start
     shape = (len(constraints.offset), len(given))
@@ -269,11 +275,12 @@ def couple(
         beliefs=beliefs,
         rules=rules,
         **{field.name: getattr(constraints, field.name) for field in fields(constraints)},
-        atom_start=matrix.indptr.astype(np.int64),
-        constraint=matrix.indices.astype(np.int32, copy=False),
-        constraint_sign=matrix.data.astype(np.int8, copy=False),
+        atom_start=space.kept(matrix.indptr.astype(np.int64)),
+        constraint=space.kept(matrix.indices.astype(np.int32, copy=False)),
+        constraint_sign=space.kept(matrix.data.astype(np.int8, copy=False)),
         latent=found.latent,
         extra=Terms.of(found.extra),
+        space=space,
     )
 
 

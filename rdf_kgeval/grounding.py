@@ -21,6 +21,7 @@ from rdf_kgeval.namespaces import OWL, RDF_TYPE
 from rdf_kgeval.relations import Degrees
 from rdf_kgeval.rule import Compare, Differ, Filter, Not, Pattern, Rule, StartsWith, operands
 from rdf_kgeval.solutions import Bindings, solve
+from rdf_kgeval.space import RAM, Space
 from rdf_kgeval.store import BeliefStore
 from rdf_kgeval.text import plural
 from rdf_kgeval.vocabulary import OTHER, LiteralValues, Vocabulary
@@ -50,8 +51,8 @@ def ground(
     rules: Sequence[Rule],
     *,
     max_groundings: int = MAX_GROUNDINGS,
-    memory_limit: str | None = None,
     threads: int | None = None,
+    space: Space = RAM,
 ) -> Groundings:
     """Find all groundings of the rules.
 
@@ -59,33 +60,39 @@ def ground(
         beliefs: the graph.
         rules: what to ground.
         max_groundings: refuse to make more than this, over all rules.
-        memory_limit: what DuckDB may use before it spills to disk, such as "2GB"; its default is 80 % of RAM.
         threads: how many threads DuckDB may use; its default is all.
+        space: where large arrays go; under a limit, DuckDB gets a quarter of it and spills.
 
     Raises:
         InputError: a rule has too many groundings, or a SPARQL engine cannot evaluate it.
     """
     with ExitStack() as stack:
-        spill = stack.enter_context(tempfile.TemporaryDirectory(prefix="kgeval-"))
+        spill = stack.enter_context(tempfile.TemporaryDirectory(prefix="kgeval-", dir=space.folder))
         config: dict[str, Any] = {
             "temp_directory": spill,
             "preserve_insertion_order": False,
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
         }
-        if memory_limit is not None:
-            config["memory_limit"] = memory_limit
+        if space.limit is not None:
+            config["memory_limit"] = f"{space.share(0.25)}B"
         if threads is not None:
             config["threads"] = threads
         connection = stack.enter_context(duckdb.connect(":memory:", config=config))
         connection.execute("SET enable_progress_bar = false")  # it would go to standard output
-        return _Grounder(connection, beliefs, rules, max_groundings).run()
+        return _Grounder(connection, beliefs, rules, max_groundings, space).run()
 
 
 class _Grounder:
     def __init__(
-        self, connection: duckdb.DuckDBPyConnection, beliefs: Beliefs, rules: Sequence[Rule], limit: int
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        beliefs: Beliefs,
+        rules: Sequence[Rule],
+        limit: int,
+        space: Space,
     ) -> None:
+        self._space = space
         self._sql = connection
         self._beliefs = beliefs
         self._rules = rules
@@ -262,7 +269,8 @@ class _Grounder:
         return columns
 
     def _fetch(self, sql: str) -> list[Ints]:
-        return list(self._sql.execute(sql).fetchnumpy().values())
+        columns = self._sql.execute(sql).fetchnumpy()
+        return [self._space.kept(column) for column in columns.values()]
 
     def _check_size(self, rule: Rule, join: Join, *, with_head: bool) -> int | None:
         """How many rows a query may have, or None if it cannot have more; refuse it unseen if far more."""

@@ -54,6 +54,10 @@ class SourceOptions:
     max_groundings: Annotated[
         int, typer.Option(min=1, metavar="N", help="Refuse rules with more groundings than this.")
     ] = 50_000_000
+    memory_limit: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="Keep to so much memory, such as 2GB, and put the rest on disk."),
+    ] = None
     label_property: Annotated[
         list[str] | None,
         typer.Option(metavar="IRI", help="Property with names for people, best first (repeatable)."),
@@ -91,6 +95,13 @@ class SourceOptions:
             format=self.format_,
             label_properties=[iri(iri_term(p)) for p in self.label_property or LABEL_PROPERTIES],
         )
+
+    @property
+    def memory(self) -> int | None:
+        """Bytes of memory to keep to."""
+        from rdf_kgeval.space import parse_size
+
+        return None if self.memory_limit is None else parse_size(self.memory_limit)
 
     def coupling(self) -> "Coupling":
         """By what to couple it."""

@@ -29,6 +29,7 @@ from rdf_kgeval.ontology import read_ontology
 from rdf_kgeval.rule import Rule
 from rdf_kgeval.rules import read_rules
 from rdf_kgeval.sources import Loaded, Sources, load
+from rdf_kgeval.space import Space
 from rdf_kgeval.text import plural, printable
 from rdf_kgeval.verdicts import Record, VerdictLog, read_log
 
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from rdf_kgeval.miningindex import MiningOptions
     from rdf_kgeval.settings import Settings
 
-_FORMAT = 1
+_FORMAT = 2
 _LOCK = ".kgeval-lock"
 
 
@@ -131,13 +132,24 @@ class Coupling:
         return [*ontology, *(read_rules(*self.rules) if self.rules else [])]
 
 
-def create_run(folder: Path, sources: Sources, coupling: Coupling, lang: str, progress: Progress) -> Loaded:
-    """Read the sources into a new run directory and couple the beliefs."""
+def create_run(
+    folder: Path,
+    sources: Sources,
+    coupling: Coupling,
+    lang: str,
+    progress: Progress,
+    memory_limit: int | None = None,
+) -> Loaded:
+    """Read the sources into a new run directory and couple the beliefs.
+
+    The memory limit, in bytes, is the run's: it holds for all that is done with it later.
+    """
     if folder.exists():
         raise RunError(f"{printable(str(folder))} already exists; choose another name or remove it")
     rules = coupling.read()
     with _workshop(folder) as partial:
-        loaded = load(sources, partial / "pages", progress)
+        space = Space(memory_limit, partial)
+        loaded = load(sources, partial / "pages", progress, space)
         if coupling.mine is not None:
             from rdf_kgeval.mining import mine
 
@@ -146,13 +158,15 @@ def create_run(folder: Path, sources: Sources, coupling: Coupling, lang: str, pr
             note = f"{plural(len(mined), 'rule')} mined from the beliefs; kgeval show --rules lists them"
             loaded = replace(loaded, notes=[*loaded.notes, note])
         progress("coupling", 0, None)
-        graph = couple(loaded.beliefs, rules, max_groundings=coupling.max_groundings)
+        graph = couple(loaded.beliefs, rules, max_groundings=coupling.max_groundings, space=space)
         for name in ("beliefs", "coupling"):
             shutil.rmtree(partial / name, ignore_errors=True)
         loaded.beliefs.save(partial / "beliefs")
         graph.save(partial / "coupling")
         shutil.rmtree(partial / "pages", ignore_errors=True)
-        _write_config(partial, _config(sources, coupling, loaded, lang))
+        if space.note:
+            loaded = replace(loaded, notes=[*loaded.notes, space.note])
+        _write_config(partial, {**_config(sources, coupling, loaded, lang), "memory_limit": memory_limit})
         (partial / _LOCK).unlink()
         for path in (*partial.rglob("*"), partial):
             _sync(path)
@@ -168,13 +182,14 @@ def open_run(folder: Path) -> Run:
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         version, labels, _ = config["version"], config["labels"], config["notes"]
         _ = labels["properties"], labels["lang"]
+        space = Space(config["memory_limit"], folder)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise RunError(f"{name} is not a run directory; make one with kgeval init {name} FILE") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RunError(f"{name}/config.json is damaged; make the run again with kgeval init") from error
     if version != _FORMAT:
         raise RunError(f"{name} was made by another version of kgeval; make the run again with kgeval init")
-    graph = CouplingGraph.load(folder / "coupling", Beliefs.load(folder / "beliefs"))
+    graph = CouplingGraph.load(folder / "coupling", Beliefs.load(folder / "beliefs"), space)
     return Run(folder=folder, config=config, graph=graph)
 
 
