@@ -21,7 +21,7 @@ from rdf_kgeval.namespaces import OWL, RDF_TYPE
 from rdf_kgeval.relations import Degrees
 from rdf_kgeval.rule import Compare, Differ, Filter, Not, Pattern, Rule, StartsWith, operands
 from rdf_kgeval.solutions import Bindings, solve
-from rdf_kgeval.space import RAM, Space
+from rdf_kgeval.space import RAM, Space, in_words
 from rdf_kgeval.store import BeliefStore
 from rdf_kgeval.text import plural
 from rdf_kgeval.vocabulary import OTHER, LiteralValues, Vocabulary
@@ -80,7 +80,13 @@ def ground(
             config["threads"] = threads
         connection = stack.enter_context(duckdb.connect(":memory:", config=config))
         connection.execute("SET enable_progress_bar = false")  # it would go to standard output
-        return _Grounder(connection, beliefs, rules, max_groundings, space).run()
+        try:
+            return _Grounder(connection, beliefs, rules, max_groundings, space).run()
+        except duckdb.OutOfMemoryException as error:
+            limit = "memory" if space.limit is None else f"the memory limit of {in_words(space.limit)}"
+            raise InputError(
+                f"the joins of the rules do not fit into {limit}; raise --memory-limit or use fewer rules"
+            ) from error
 
 
 class _Grounder:

@@ -64,9 +64,7 @@ class Space:
         """What was put on disk, in a sentence."""
         if self.limit is None:
             return None
-        kept = (
-            f"{in_words(self.spilled)} of arrays were kept on disk" if self.spilled else "nothing was spilled"
-        )
+        kept = f"{in_words(self.spilled)} of arrays went to disk" if self.spilled else "nothing went to disk"
         return f"within the memory limit of {in_words(self.limit)}, {kept}"
 
 
@@ -80,7 +78,7 @@ def parse_size(text: str) -> int:
     >>> parse_size("2GB"), parse_size("1.5 GiB")
     (2000000000, 1610612736)
     """
-    match = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,6})?) ?([KMGT]?)(i?)B?", text.strip(), re.IGNORECASE)
+    match = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,6})?) ?([KMGT]?)(i?)B?", text.strip(), re.IGNORECASE)
     if not match:
         raise InputError(f"the memory limit {printable(text, 40)!r} is not a size such as 2GB or 1500MB")
     size = int(float(match[1]) * (1024 if match[3] else 1000) ** " KMGT".index(match[2].upper() or " "))

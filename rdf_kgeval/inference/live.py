@@ -7,14 +7,18 @@ from numpy.typing import NDArray
 
 from rdf_kgeval.beliefs import Ints
 from rdf_kgeval.coupling import CouplingGraph, Thetas
+from rdf_kgeval.errors import InputError
 from rdf_kgeval.inference.incremental import Incremental
 from rdf_kgeval.inference.inference import SLACK, TAU, label
 from rdf_kgeval.inference.kernel import Flags, kernel
 from rdf_kgeval.inference.model import Floats, pose
 from rdf_kgeval.inference.solver import SolverOptions, solve
+from rdf_kgeval.space import in_words
 
 TOLERANCE = 0.1 * SLACK
 """Soft truths are exact to this, so that no label hangs on it."""
+HELD = 660
+"""Bytes for each constraint that looking ahead takes, as benchmarks/control.py measured it."""
 MOST_KEPT = 50_000_000
 """Entries of the lists that say on which atoms a kept what-if depends; longer lists name a component."""
 CHUNK = 4_096
@@ -42,6 +46,7 @@ class Live:
             thetas: each rule's weights.
             threads: how many threads ask what-ifs.
         """
+        _refuse_large(graph)
         rows = graph.beliefs.rows
         posed = pose(graph, verdicts, thetas)
         options = SolverOptions(tolerance=TOLERANCE, threads=threads)
@@ -159,3 +164,12 @@ def _forget(fresh: Flags, owner: Ints, indptr: NDArray[np.int64], members: Ints,
             if hit[members[k]]:
                 fresh[owner[at]] = False
                 break
+
+
+def _refuse_large(graph: CouplingGraph) -> None:
+    limit, needed = graph.space.limit, HELD * graph.n_constraints
+    if limit is not None and needed > limit:
+        raise InputError(
+            f"a policy that looks ahead holds the whole graph in memory, about {in_words(needed)}, which is "
+            f"more than the memory limit of {in_words(limit)}; leave --policy out, or make the run with more"
+        )

@@ -1,0 +1,101 @@
+import os
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rdf_kgeval as kgeval
+from rdf_kgeval.errors import InputError, RunError
+from rdf_kgeval.inference.live import Live
+from rdf_kgeval.runs import Coupling, create_run, open_run
+from rdf_kgeval.sources import Sources
+from rdf_kgeval.space import LEAST, Space, in_words, parse_size
+from tests.records import EXAMPLE
+
+
+@given(st.integers(LEAST, 10**14))
+def test_sizes_are_read_as_they_are_written(size: int) -> None:
+    assert parse_size(f"{size}") == parse_size(f"{size}B") == size
+    assert parse_size(in_words(size)) == pytest.approx(size, rel=0.06)
+
+
+@given(st.text(max_size=20))
+def test_what_is_no_size_is_refused_in_a_sentence(text: str) -> None:
+    with suppress(InputError):
+        assert parse_size(text) >= LEAST
+
+
+def test_a_limit_that_nothing_fits_in_is_refused() -> None:
+    with pytest.raises(InputError, match=r"100\.0 MB is too little .* at least 500\.0 MB"):
+        parse_size("100MB")
+
+
+def test_large_arrays_are_files_that_nobody_sees(tmp_path: Path) -> None:
+    space = Space(6_400, tmp_path)  # arrays from 100 bytes on are large
+    small, large = space.empty(10, np.int64), space.empty((100, 2), np.float64)
+    large[...] = 1.5
+    assert not isinstance(small.base, np.memmap)
+    assert isinstance(large.base, np.memmap)
+    assert large.sum() == 300
+    assert space.spilled == 1_600
+    assert space.note == "within the memory limit of 6.4 KB, 1.6 KB of arrays went to disk"
+    assert list(tmp_path.iterdir()) == []
+    assert np.array_equal(space.kept(np.arange(1_000)), np.arange(1_000))
+    assert space.spilled == 1_600 + 8_000
+
+
+def _made(folder: Path, limit: int | None) -> Path:
+    coupling = Coupling(ontologies=[EXAMPLE / "ontology.ttl"], rules=[EXAMPLE / "rules"])
+    create_run(folder, Sources(files=[EXAMPLE / "kg.ttl"]), coupling, "en", lambda *_: None, limit)
+    return folder
+
+
+@pytest.fixture
+def everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rdf_kgeval.space._LARGE", LEAST)
+
+
+@pytest.mark.usefixtures("everything_is_large")
+def test_a_run_under_a_limit_is_the_same_run(tmp_path: Path) -> None:
+    usual, limited = _made(tmp_path / "usual", None), _made(tmp_path / "limited", LEAST)
+    arrays = sorted(path.relative_to(usual) for path in usual.rglob("*.npy"))
+    assert len(arrays) > 10
+    for path in arrays:
+        assert (usual / path).read_bytes() == (limited / path).read_bytes()
+    assert open_run(usual).graph.space.limit is None
+    assert open_run(limited).graph.space.limit == LEAST
+    assert any("went to disk" in note for note in open_run(limited).config["notes"])
+
+
+@pytest.mark.usefixtures("everything_is_large")
+def test_a_full_disk_is_told_in_a_sentence_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(RunError, match="run cannot be written: No space left on device"):
+        _made(tmp_path / "run", LEAST)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_joins_that_do_not_fit_are_told_in_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(
+        InputError, match=r"do not fit into the memory limit of 1\.0 KB; raise --memory-limit"
+    ):
+        _made(tmp_path / "run", 1_000)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_control_that_would_not_fit_is_refused(tmp_path: Path) -> None:
+    graph = replace(open_run(_made(tmp_path / "run", None)).graph, space=Space(640))
+    with pytest.raises(
+        InputError, match=r"looks ahead holds the whole graph.* limit of 640 B; leave --policy"
+    ):
+        Live(graph, {}, graph.thetas)
+    assert kgeval.infer(graph).objective == 0
