@@ -2,7 +2,7 @@
 
     python benchmarks/scale.py                                   # 1M, 3M and 10M beliefs
     python benchmarks/scale.py 100000 300000 --print             # other sizes, nothing written
-    python benchmarks/scale.py 10000000 --memory-limit 2GB       # past memory, in a container of that size
+    python benchmarks/scale.py --memory-limit 1GB                # the last size again in a container of this size
 
 Every stage is a process of its own, as a user's commands are, so that its seconds contain the start of Python and
 the loading of compiled code. Memory is what the process cannot give back (anonymous pages) and, beside it, all
@@ -21,6 +21,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -58,13 +59,16 @@ ONTOLOGY = f"""@prefix : <{EX}> .
 """
 
 
-def generate(folder: Path, beliefs: int, seed: int = 0) -> None:
-    """Leagues of teams of players. The names say what is true: see `is_true`."""
+def generate(folder: Path, beliefs: int, seed: int = 0) -> float:
+    """Leagues of teams of players; returns the share of true beliefs. The names say what is true: see `is_true`."""
     rng = np.random.default_rng(seed)
     leagues = max(1, beliefs // PER_LEAGUE)
+    false = 0
     with (folder / "kg.nt").open("w") as kg:
         for i in range(leagues):
-            kg.writelines(_lines(i, leagues, rng))
+            for true, line in _lines(i, leagues, rng):
+                kg.write(line)
+                false += not true
     (folder / "ontology.ttl").write_text(ONTOLOGY)
     (folder / "rules").mkdir()
     for name, (body, head, confidence) in RULES.items():
@@ -72,24 +76,28 @@ def generate(folder: Path, beliefs: int, seed: int = 0) -> None:
             f"#+ id: {name}\n#+ confidence: {confidence}\nPREFIX : <{EX}>\n"
             f"CONSTRUCT {{ {head} }} WHERE {{ {' . '.join(body)} }}\n"
         )
+    return 1 - false / (leagues * PER_LEAGUE)
 
 
-def _lines(i: int, leagues: int, rng: np.random.Generator) -> Iterator[str]:
+def _lines(i: int, leagues: int, rng: np.random.Generator) -> Iterator[tuple[bool, str]]:
     count = PER_LEAGUE
     wrong = (rng.random(count) < WRONG).tolist()
     far = np.where(rng.random(count) < 0.5, rng.integers(0, leagues, count), i).tolist()
     team, player = rng.integers(0, TEAMS, count).tolist(), rng.integers(0, PLAYERS, count).tolist()
     at = iter(range(count))
 
-    def line(s: str, p: str, league: str, kind: str) -> str:
+    def line(s: str, p: str, true: str, kind: str) -> tuple[bool, str]:
         n = next(at)
-        other = {"l": f"l{far[n]}", "t": f"t{far[n]}.{team[n]}", "h": f"h{far[n]}.{team[n]}"}.get(
-            kind, f"{kind}{(far[n] * 31 + player[n]) % (SPORTS if kind == 's' else CITIES)}"
-        )
-        return f"<{EX}{s}> <{EX}{p}> <{EX}{other if wrong[n] else league}> .\n"
+        said = true
+        if wrong[n]:
+            said = {"l": f"l{far[n]}", "t": f"t{far[n]}.{team[n]}", "h": f"h{far[n]}.{team[n]}"}.get(
+                kind, f"{kind}{(far[n] * 31 + player[n]) % (SPORTS if kind == 's' else CITIES)}"
+            )
+        return said == true, f"<{EX}{s}> <{EX}{p}> <{EX}{said}> .\n"
 
-    def typed(s: str, true: str, false: str) -> str:
-        return f"<{EX}{s}> {TYPE} <{EX}{false if wrong[next(at)] else true}> .\n"
+    def typed(s: str, true: str, false: str) -> tuple[bool, str]:
+        said = false if wrong[next(at)] else true
+        return said == true, f"<{EX}{s}> {TYPE} <{EX}{said}> .\n"
 
     yield line(f"l{i}", "sport", f"s{i % SPORTS}", "s")
     yield typed(f"l{i}", "League", "Team")
@@ -128,7 +136,6 @@ def is_true(triple: tuple[str, str, str]) -> bool:
 LOAD = """
 from rdf_kgeval.options import SourceOptions
 from rdf_kgeval.runs import create_run
-from rdf_kgeval.options import SourceOptions
 options = SourceOptions(files=[folder / "kg.nt"], ontology=[folder / "ontology.ttl"], rules=[folder / "rules"],
                         memory_limit=limit)
 def progress(what, done, total):
@@ -190,8 +197,17 @@ class Watch(threading.Thread):
         return max(a for a, _ in chosen), max(r for _, r in chosen)
 
 
-def measure(name: str, command: list[str], box: Path | None) -> list[tuple[str, float, float, float]]:
-    """Stages of one process: name, seconds, anonymous and resident peak in MB."""
+class Stage(NamedTuple):
+    """What a part of the pipeline took; memory in MB."""
+
+    name: str
+    seconds: float
+    anonymous: float
+    resident: float
+
+
+def measure(name: str, command: list[str], box: Path | None) -> list[Stage]:
+    """The stages of one process."""
     begin = time.time()
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, text=True, env={**os.environ, "COLUMNS": "200"}
@@ -212,7 +228,7 @@ def measure(name: str, command: list[str], box: Path | None) -> list[tuple[str, 
         del marks[0]
     found = []
     for (stage, since), (_, until) in itertools.pairwise(marks):
-        found.append((stage, until - since, *watch.peak(since, until)))
+        found.append(Stage(stage, until - since, *watch.peak(since, until)))
     return found
 
 
@@ -228,15 +244,16 @@ def container(limit: str | None) -> Path | None:
     return group
 
 
-def pipeline(beliefs: int, limit: str | None) -> dict[str, tuple[float, float, float]]:
+def pipeline(beliefs: int, limit: str | None) -> dict[str, Any]:
+    """Seconds and memory of every stage, what the graph is, and what was estimated."""
     box = container(limit)
-    found: list[tuple[str, float, float, float]] = []
     with tempfile.TemporaryDirectory(prefix="kgeval-scale-", dir=os.environ.get("SCALE_DIR")) as name:
         folder = Path(name)
-        generate(folder, beliefs)
+        truth = generate(folder, beliefs)
         head = HEAD.format(here=str(HERE), folder=name, limit=limit)
         kgeval = str(Path(sys.executable).parent / "kgeval")
         run = str(folder / "run")
+        found: list[Stage] = []
         for stage, command in (
             ("load", [sys.executable, "-c", head + LOAD]),
             ("ask", [sys.executable, "-c", head + ASK]),
@@ -245,24 +262,105 @@ def pipeline(beliefs: int, limit: str | None) -> dict[str, tuple[float, float, f
             ("publish", [kgeval, "publish", run, "-o", str(folder / "out.nq")]),
             ("report", [kgeval, "report", run, "-o", str(folder / "out.html")]),
         ):
-            found += measure(stage, command, box)
-            print(f"{beliefs:,}", *(f"{x:.1f}" if isinstance(x, float) else x for x in found[-1]), flush=True)
-        done = subprocess.run([kgeval, "show", run, "--json"], capture_output=True, text=True, check=True)
-        shown = json.loads(done.stdout)
-        print({k: shown[k] for k in ("beliefs", "constraints", "components")}, flush=True)
-    if box is not None:
-        box.rmdir()
-    return {stage: (seconds, anon, rss) for stage, seconds, anon, rss in found}
+            new = measure(stage, command, box)
+            found += new
+            for one in new:
+                print(f"{beliefs:,} {one.name}: {one.seconds:.1f} s, {one.anonymous:.0f} MB", flush=True)
+        if box is not None:
+            box.rmdir()
+        shown, estimated = (
+            json.loads(subprocess.run([kgeval, *words], capture_output=True, text=True, check=True).stdout)
+            for words in (["show", run, "--json"], ["estimate", run, "--json"])
+        )
+        record = sum(1 for _ in (folder / "out.nq").open())
+    return {"stages": found, "shown": shown, "estimated": estimated, "truth": truth, "record": record}
+
+
+def table(results: dict[int, dict[str, Any]]) -> list[str]:
+    """Seconds and memory, a row for each stage."""
+    sizes = list(results)
+    lines = ["| stage | " + " | ".join(f"{n:,}: s, MB held, MB at most" for n in sizes) + " |"]
+    lines += ["| --- |" + " --- |" * len(sizes)]
+    for rows in zip(*(results[n]["stages"] for n in sizes), strict=True):
+        cells = (f"{one.seconds:.1f}, {one.anonymous:.0f}, {one.resident:.0f}" for one in rows)
+        lines.append(f"| {rows[0].name} | {' | '.join(cells)} |")
+    totals = [sum(one.seconds for one in results[n]["stages"]) for n in sizes]
+    lines.append("| all | " + " | ".join(f"**{total:.1f} s**" for total in totals) + " |")
+    lines.append("")
+    for n in sizes:
+        shown, estimated = results[n]["shown"], results[n]["estimated"]
+        low, high = estimated["interval"]
+        lines.append(
+            f"- {shown['beliefs']:,} beliefs, {shown['constraints']:,} constraints, components: "
+            f"{shown['components']:,}; after {estimated['asked']} verdicts {estimated['accuracy']:.1%} "
+            f"[{low:.1%}, {high:.1%}], in truth {results[n]['truth']:.1%}; {estimated['inferred']:,} more inferred; "
+            f"record of {results[n]['record']:,} triples"
+        )
+    if len(sizes) > 1:
+        growth = np.log(totals[-1] / totals[0]) / np.log(sizes[-1] / sizes[0])
+        lines += [
+            "",
+            f"Seconds grow as beliefs to the power {growth:.2f} from {sizes[0]:,} to {sizes[-1]:,}.",
+        ]
+    return lines
+
+
+def draw(results: dict[int, dict[str, Any]], file: Path) -> None:
+    """Where the time goes, a bar for each size."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = "kgeval"
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(8, 2.6))
+    sizes = list(results)
+    left = np.zeros(len(sizes))
+    for rows in zip(*(results[n]["stages"] for n in sizes), strict=True):
+        width = np.array([one.seconds / n * 1e6 for one, n in zip(rows, sizes, strict=True)])
+        axes.barh([f"{n / 1e6:g}M" for n in sizes], width, left=left, label=rows[0].name)
+        left += width
+    axes.set_xlabel("seconds for each million beliefs")
+    axes.set_ylabel("beliefs")
+    axes.legend(ncols=4, loc="upper center", bbox_to_anchor=(0.5, -0.28), frameon=False)
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(file, bbox_inches="tight", metadata={"Date": None})
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("sizes", nargs="*", type=int, default=[1_000_000, 3_000_000, 10_000_000])
-    parser.add_argument("--memory-limit")
-    parser.add_argument("--print", action="store_true")
+    parser.add_argument("--memory-limit", default="2GB")
+    parser.add_argument("--print", action="store_true", help="write nothing")
     options = parser.parse_args()
-    for size in options.sizes:
-        print(json.dumps(pipeline(size, options.memory_limit), indent=1))
+    results = {size: pipeline(size, None) for size in options.sizes}
+    limited = {options.sizes[-1]: pipeline(options.sizes[-1], options.memory_limit)}
+    lines = [
+        "# A graph through the whole pipeline",
+        "",
+        "Written by `python benchmarks/scale.py`. Leagues, teams and players: a tenth of the beliefs is wrong, half of "
+        "those name something of another league, so that errors tie nearly everything into one component; an ontology "
+        f"with 12 axioms and 5 disjoint pairs of classes, {len(RULES)} rules. {VERDICTS} verdicts come from "
+        f"{len(ANNOTATORS)} simulated annotators who err in {ERR:.0%}. Every stage is a process of its own, start "
+        "included. *Held* is memory that cannot be given back, *at most* counts mapped files too, which the system "
+        "can drop.",
+        "",
+        "![Seconds for each million beliefs](figures/scale.svg)",
+        "",
+        *table(results),
+        "",
+        f"## `--memory-limit {options.memory_limit}`",
+        "",
+        "The same in a control group that kills what takes more memory than that, page cache included.",
+        "",
+        *table(limited),
+        "",
+    ]
+    if options.print:
+        print("\n".join(lines))
+    else:
+        draw(results, HERE / "figures" / "scale.svg")
+        (HERE / "SCALE.md").write_text("\n".join(lines))
 
 
 if __name__ == "__main__":
