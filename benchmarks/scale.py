@@ -209,19 +209,19 @@ class Stage(NamedTuple):
 def measure(name: str, command: list[str], box: Path | None) -> list[Stage]:
     """The stages of one process."""
     begin = time.time()
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, env={**os.environ, "COLUMNS": "200"}
-    )
-    if box is not None:
-        (box / "cgroup.procs").write_text(str(process.pid))
-    watch = Watch(process.pid)
-    assert process.stdout is not None
     marks = [(name, begin)]
-    for line in process.stdout:
-        if line.startswith("MARK "):
-            _, *words, moment = line.split()
-            marks.append((" ".join(words), float(moment)))
-    assert process.wait() == 0, (name, process.returncode)
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env={**os.environ, "COLUMNS": "200"}
+    ) as process:
+        if box is not None:
+            (box / "cgroup.procs").write_text(str(process.pid))
+        watch = Watch(process.pid)
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.startswith("MARK "):
+                _, *words, moment = line.split()
+                marks.append((" ".join(words), float(moment)))
+    assert process.returncode == 0, (name, process.returncode)
     marks.append(("end", time.time()))
     if len(marks) > 2:  # what comes before the first mark is start-up of that stage
         marks[1:2] = [(marks[1][0], begin)]

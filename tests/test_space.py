@@ -1,7 +1,10 @@
+import importlib
 import os
+import sys
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -99,3 +102,43 @@ def test_control_that_would_not_fit_is_refused(tmp_path: Path) -> None:
     ):
         Live(graph, {}, graph.thetas)
     assert kgeval.infer(graph).objective == 0
+
+
+@pytest.fixture
+def generator(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "benchmarks"))
+    return importlib.import_module("scale")
+
+
+def test_the_generated_graph_knows_what_is_true(tmp_path: Path, generator: ModuleType) -> None:
+    share = generator.generate(tmp_path, 5_000)
+    beliefs = kgeval.read_beliefs(tmp_path / "kg.nt")
+    assert 0.85 < share < 0.95
+    assert np.mean([generator.is_true(beliefs.triple(row)) for row in range(len(beliefs))]) == share
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("literals", [False, True])
+def test_two_million_beliefs_in_half_a_gigabyte(
+    tmp_path: Path, generator: ModuleType, *, literals: bool
+) -> None:
+    """Most of what such a run takes is mapped files; what cannot be given back stays below the limit."""
+    if literals:
+        with (tmp_path / "kg.nt").open("w") as file:
+            for i in range(2_000_000):
+                file.write(f'<http://example.org/{i * 7919 % 1_000_003}> <x:p{i % 13}> "the literal {i}" .\n')
+        rules: list[str] = []
+    else:
+        generator.generate(tmp_path, 2_000_000)
+        rules = ["--ontology", str(tmp_path / "ontology.ttl"), "--rules", str(tmp_path / "rules")]
+    run = str(tmp_path / "run")
+    kgeval_ = str(Path(sys.executable).parent / "kgeval")
+    for command in (
+        ["init", run, str(tmp_path / "kg.nt"), "--memory-limit", "500MB", *rules],
+        ["infer", run],
+        ["estimate", run],
+        ["publish", run, "-o", str(tmp_path / "out.nq")],
+        ["report", run, "-o", str(tmp_path / "out.html")],
+    ):
+        (stage,) = generator.measure(command[0], [kgeval_, *command], None)
+        assert stage.anonymous < 500
