@@ -1,5 +1,6 @@
 """From a coupling graph and verdicts to the arrays that the solver takes."""
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -77,9 +78,20 @@ def pose(
             fixed[row] = True
         else:
             unsure[row] = EPSILON / (4.0 * q * (1.0 - q))
-    rows = None if among is None else graph.touching(among)
+    rows = None if among is None else open_to_violation(graph, among, verdicts)
     weight = constraint_weights(graph, thetas, [row for row, q in verdicts.items() if q == 0.0], rows)
     return _reduce(graph, rows, weight, mean, unsure, fixed)
+
+
+def open_to_violation(graph: CouplingGraph, among: Ints, verdicts: Mapping[int, float]) -> Ints:
+    """The constraints that can be violated while only these atoms and those with verdicts are off the prior.
+
+    One of several atoms that are all at their prior is not. One of a single atom may be: those come first in
+    the graph.
+    """
+    alone = bisect_left(range(graph.n_constraints), True, key=lambda j: bool(graph.start[j + 1] > j + 1))
+    moved = np.union1d(among, np.array(list(verdicts), dtype=np.int32))
+    return np.union1d(graph.touching(moved), np.arange(alone, dtype=np.int32))
 
 
 def constraint_weights(

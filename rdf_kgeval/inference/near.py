@@ -5,14 +5,13 @@ violated constraints are solved with all others held, and those that this pulls 
 pulled at: then the gradient is zero everywhere, and the minimum is that of the whole graph.
 """
 
-from bisect import bisect_left
 from collections.abc import Mapping
 
 import numpy as np
 
 from rdf_kgeval.beliefs import Ints
 from rdf_kgeval.coupling import CouplingGraph, Thetas
-from rdf_kgeval.inference.model import Floats, Posed, pose
+from rdf_kgeval.inference.model import Floats, Posed, constraint_weights, open_to_violation, pose
 from rdf_kgeval.inference.solver import Solution, SolverOptions, solve
 from rdf_kgeval.rule import EPSILON
 
@@ -26,43 +25,34 @@ def solve_near(
     graph: CouplingGraph, verdicts: Mapping[int, float], thetas: Thetas, options: SolverOptions
 ) -> tuple[Posed, Solution]:
     """The same as to pose and solve the whole graph, in time and space that grow with what moves."""
-    among = _first(graph, verdicts)
-    while True:
-        if len(among) > MANY * graph.n_atoms:
-            posed = pose(graph, verdicts, thetas)
-            return posed, solve(posed.model, options)
+    among: Ints = np.zeros(0, dtype=np.int32)
+    while len(among) <= MANY * graph.n_atoms:
         posed = pose(graph, verdicts, thetas, among=among)
         solution = solve(posed.model, options)
-        more = _pulled(graph, posed, posed.spread(solution.x), verdicts, among, options)
+        more = _pulled(graph, verdicts, thetas, among, posed.spread(solution.x), options)
         if not len(more):
             return posed, solution
         among = np.union1d(among, more)
-
-
-def _first(graph: CouplingGraph, verdicts: Mapping[int, float]) -> Ints:
-    """What shares a constraint with a verdict, and what constraints of one atom, the first ones, pull at."""
-    alone = bisect_left(range(graph.n_constraints), True, key=lambda j: bool(graph.start[j + 1] > j + 1))
-    rows = graph.touching(np.array(sorted(verdicts), dtype=np.int64))
-    rows = np.union1d(rows, np.arange(alone))
-    return np.unique(graph.part(rows).atom)
+    posed = pose(graph, verdicts, thetas)
+    return posed, solve(posed.model, options)
 
 
 def _pulled(
     graph: CouplingGraph,
-    posed: Posed,
-    x: Floats,
     verdicts: Mapping[int, float],
+    thetas: Thetas,
     among: Ints,
+    x: Floats,
     options: SolverOptions,
 ) -> Ints:
     """The atoms that are held though constraints pull at them."""
-    part = graph.part(posed.constraint)
-    value = (
-        part.offset + np.add.reduceat(part.sign * x[part.atom], part.start[:-1])
-        if len(part.offset)
-        else x[:0]
-    )
-    multiplier = np.repeat(2.0 * posed.model.weight * np.maximum(value, 0.0), np.diff(part.start))
+    rows = open_to_violation(graph, among, verdicts)
+    part = graph.part(rows)
+    size = np.diff(part.start)
+    row_of = np.repeat(np.arange(len(size)), size)
+    value = part.offset + np.bincount(row_of, part.sign * x[part.atom], len(size))
+    weight = constraint_weights(graph, thetas, [row for row, q in verdicts.items() if q == 0.0], rows)
+    multiplier = (2.0 * weight * np.maximum(value, 0.0))[row_of]
     atoms, at = np.unique(part.atom, return_inverse=True)
     pull = np.abs(np.bincount(at, part.sign * multiplier, len(atoms)))
     pulled = atoms[pull > 2.0 * EPSILON * HELD * options.tolerance]
