@@ -8,7 +8,7 @@ import io
 import re
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
@@ -20,8 +20,9 @@ import numpy as np
 import pyoxigraph as ox
 from numpy.typing import NDArray
 
+from rdf_kgeval.arrays import check_length, check_range, check_starts, damaged, map_arrays, save_arrays
 from rdf_kgeval.blanknodes import Quad, name_blank_nodes
-from rdf_kgeval.errors import InputError, RunError
+from rdf_kgeval.errors import InputError
 from rdf_kgeval.namespaces import RDF_TYPE
 from rdf_kgeval.terms import iri, parse_term
 from rdf_kgeval.termtable import Terms
@@ -179,29 +180,40 @@ class Beliefs:
 
     def save(self, folder: Path) -> None:
         """Write the table and its columns as .npy files that can be mapped into memory."""
-        folder.mkdir(parents=True)
-        for name, column in self._columns().items():
-            np.save(folder / f"{name}.npy", column)
+        table = ("block", "offsets")
+        save_arrays(folder, {name: getattr(self.terms if name in table else self, name) for name in _KINDS})
 
     @classmethod
     def load(cls, folder: Path) -> "Beliefs":
-        """Map saved beliefs into memory."""
-        try:
-            column = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in _COLUMNS}
-        except (OSError, ValueError) as error:
-            raise RunError(
-                f"the beliefs in {printable(str(folder))} are missing or damaged ({printable(str(error))}); "
-                "make the run again with kgeval init"
-            ) from error
-        return cls(Terms(column.pop("block"), column.pop("offsets")), **column)
+        """Map saved beliefs into memory.
 
-    def _columns(self) -> Mapping[str, NDArray[Any]]:
-        return {
-            name: getattr(self.terms if name in ("block", "offsets") else self, name) for name in _COLUMNS
-        }
+        Raises:
+            RunError: they are missing or damaged.
+        """
+        column = map_arrays(folder, _KINDS)
+        path = {name: folder / f"{name}.npy" for name in column}
+        terms = Terms(column.pop("block"), column.pop("offsets"))
+        check_starts(path["offsets"], terms.offsets, max(len(terms), 0), len(terms.block))
+        rows = len(column["s"])
+        for name, length, top in (
+            ("s", rows, len(terms)),
+            ("p", rows, len(terms)),
+            ("o", rows, len(terms)),
+            ("role", rows, len(Role)),
+            ("graph_row", len(column["graph_term"]), rows),
+            ("graph_term", len(column["graph_row"]), len(terms)),
+        ):
+            check_length(path[name], column[name], length)
+            check_range(path[name], column[name], top)
+        if not terms.is_text():
+            raise damaged(path["block"], "it is not a table of terms")
+        return cls(terms, **column)
 
 
-_COLUMNS = ("block", "offsets", "s", "p", "o", "role", "graph_row", "graph_term")
+_KINDS: dict[str, type] = {
+    "block": np.uint8, "offsets": np.int64, "s": np.int32, "p": np.int32, "o": np.int32, "role": np.uint8,
+    "graph_row": np.int32, "graph_term": np.int32,
+}  # fmt: skip
 
 
 class BeliefsBuilder:
