@@ -58,7 +58,8 @@ class Run:
         if not belief.lstrip().startswith(("<", "_:")):
             return self.beliefs.row(belief)
         try:
-            (quad,) = ox.parse(belief.strip().removesuffix(".") + " .", format=ox.RdfFormat.N_TRIPLES)
+            line = belief.strip().removesuffix(".") + " ."
+            (quad,) = ox.parse(line.encode(), format=ox.RdfFormat.N_TRIPLES)
         except (SyntaxError, ValueError) as error:
             raise InputError(f"{printable(belief, 200)!r} is not one triple in N-Triples") from error
         row = self.beliefs.find(str(quad.subject), str(quad.predicate), str(quad.object))
