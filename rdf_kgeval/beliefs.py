@@ -5,18 +5,18 @@ Terms and rows are sorted, so that the same triples give the same bytes whatever
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rdf_kgeval.arrays import check_length, check_range, check_starts, damaged, map_arrays, save_arrays
 from rdf_kgeval.blanknodes import Quad
-from rdf_kgeval.errors import InputError, RunError
+from rdf_kgeval.errors import InputError
 from rdf_kgeval.namespaces import RDF_TYPE
 from rdf_kgeval.terms import iri
 from rdf_kgeval.termtable import Terms
@@ -186,39 +186,53 @@ class Beliefs:
 
     def save(self, folder: Path) -> None:
         """Write the table and its columns as .npy files that can be mapped into memory."""
-        folder.mkdir(parents=True)
-        for name, column in self._columns().items():
-            np.save(folder / f"{name}.npy", column)
+        own = ("s", "p", "o", "role", "graph_row", "graph_term")
+        save_arrays(
+            folder,
+            {
+                "block": self.terms.block,
+                "offsets": self.terms.offsets,
+                **{name: getattr(self, name) for name in own},
+                "id": self.ids[0],
+                "id_row": self.ids[1],
+            },
+        )
 
     @classmethod
     def load(cls, folder: Path) -> "Beliefs":
-        """Map saved beliefs into memory."""
-        try:
-            # As plain arrays: a memmap costs more than the look at memory that it is asked for.
-            column = {name: np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r")) for name in _COLUMNS}
-        except (OSError, ValueError) as error:
-            raise RunError(
-                f"the beliefs in {printable(str(folder))} are missing or damaged ({printable(str(error))}); "
-                "make the run again with kgeval init"
-            ) from error
+        """Map saved beliefs into memory.
+
+        Raises:
+            RunError: they are missing or damaged.
+        """
+        column = map_arrays(folder, _KINDS)
+        path = {name: folder / f"{name}.npy" for name in column}
+        terms = Terms(column.pop("block"), column.pop("offsets"))
+        check_starts(path["offsets"], terms.offsets, max(len(terms), 0), len(terms.block))
+        rows = len(column["s"])
+        for name, length, top in (
+            ("s", rows, len(terms)),
+            ("p", rows, len(terms)),
+            ("o", rows, len(terms)),
+            ("role", rows, len(Role)),
+            ("graph_row", len(column["graph_term"]), rows),
+            ("graph_term", len(column["graph_row"]), len(terms)),
+            ("id", rows, 1 << 64),
+            ("id_row", rows, rows),
+        ):
+            check_length(path[name], column[name], length)
+            check_range(path[name], column[name], top)
+        if not terms.is_text():
+            raise damaged(path["block"], "it is not a table of terms")
         ids = column.pop("id"), column.pop("id_row")
-        beliefs = cls(Terms(column.pop("block"), column.pop("offsets")), **column)
-        beliefs.__dict__["ids"] = (
-            ids  # as the cached property would find them, in minutes for ten million rows
-        )
+        beliefs = cls(terms, **column)
+        beliefs.__dict__["ids"] = ids  # what the cached property would take a minute to find in a large graph
         return beliefs
 
-    def _columns(self) -> Mapping[str, NDArray[Any]]:
-        terms, ids = self.terms, self.ids
-        kept: dict[str, NDArray[Any]] = {
-            "block": terms.block,
-            "offsets": terms.offsets,
-            "id": ids[0],
-            "id_row": ids[1],
-        }
-        return {name: kept[name] if name in kept else getattr(self, name) for name in _COLUMNS}
 
-
-_COLUMNS = ("block", "offsets", "s", "p", "o", "role", "graph_row", "graph_term", "id", "id_row")
+_KINDS: dict[str, type] = {
+    "block": np.uint8, "offsets": np.int64, "s": np.int32, "p": np.int32, "o": np.int32, "role": np.uint8,
+    "graph_row": np.int32, "graph_term": np.int32, "id": np.uint64, "id_row": np.int32,
+}  # fmt: skip
 _STEP = 1 << 16
 """Rows that are worked on at a time."""

@@ -1,5 +1,6 @@
 """A store for rdflib that shows only what is believed true."""
 
+import math
 from collections.abc import Generator, Iterator
 from typing import Any
 
@@ -54,8 +55,7 @@ class KGEvalStore(Store):
         for source in (self._loaded, Published(self.behind), plugin.loaded):
             belief = source.belief(triple) if source is not None else None
             if belief is not None:
-                truth = belief.truth
-                return isinstance(truth, Literal) and float(truth) >= self.confidence
+                return _number(belief.truth) >= self.confidence
         return self.unknown
 
     def triples(self, triple_pattern: Any, context: Any = None) -> Iterator[Any]:
@@ -115,3 +115,11 @@ class KGEvalStore(Store):
     def close(self, commit_pending_transaction: bool = False) -> None:
         """Close the wrapped store."""
         self.behind.close(commit_pending_transaction)
+
+
+def _number(truth: Any) -> float:
+    """A soft truth; what is no number is believed by nobody."""
+    try:
+        return float(truth) if isinstance(truth, Literal) else math.nan
+    except ValueError:
+        return math.nan

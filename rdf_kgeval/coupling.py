@@ -12,14 +12,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from rdf_kgeval.arrays import check_length, check_range, check_starts, damaged, map_arrays, save_arrays
 from rdf_kgeval.beliefs import Beliefs, Ints, Role, Triple
 from rdf_kgeval.clauses import Longs, by_shape, merge
-from rdf_kgeval.errors import InputError, RunError
+from rdf_kgeval.errors import InputError
+from rdf_kgeval.fieldtypes import fits
 from rdf_kgeval.grounding import MAX_GROUNDINGS, ground
 from rdf_kgeval.rule import Rule, from_json, to_json
 from rdf_kgeval.space import RAM, Space
 from rdf_kgeval.termtable import Terms
-from rdf_kgeval.text import printable
 
 
 class Thetas(NamedTuple):
@@ -80,7 +81,7 @@ class CouplingGraph:
     """Where large arrays that are made from it go."""
 
     def __post_init__(self) -> None:
-        for name in (*_ARRAYS, "latent"):
+        for name in _KINDS:
             getattr(self, name).flags.writeable = False
 
     @property
@@ -198,29 +199,56 @@ class CouplingGraph:
 
     def save(self, folder: Path) -> None:
         """Write the rules and, as .npy files that can be mapped into memory, the arrays; not the beliefs."""
-        folder.mkdir(parents=True)
-        for name in (*_ARRAYS, "latent"):
-            np.save(folder / f"{name}.npy", getattr(self, name))
+        save_arrays(folder, {name: getattr(self, name) for name in _KINDS})
         extra = [self.extra[i] for i in range(len(self.extra))]
         record = {"rules": [to_json(rule) for rule in self.rules], "extra": extra}
-        (folder / "rules.json").write_text(json.dumps(record, ensure_ascii=False, indent=1), encoding="utf-8")
+        (folder / _RULES).write_text(json.dumps(record, ensure_ascii=False, indent=1), encoding="utf-8")
 
     @classmethod
     def load(cls, folder: Path, beliefs: Beliefs, space: Space = RAM) -> "CouplingGraph":
-        """Map a saved graph into memory; `beliefs` are those it was made from."""
+        """Map a saved graph into memory; `beliefs` are those it was made from.
+
+        Raises:
+            RunError: it is missing or damaged.
+        """
+        arrays = map_arrays(folder, _KINDS)
         try:
-            arrays = {
-                name: np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r"))
-                for name in (*_ARRAYS, "latent")
-            }
-            record = json.loads((folder / "rules.json").read_text(encoding="utf-8"))
+            record = json.loads((folder / _RULES).read_text(encoding="utf-8"))
             rules = tuple(from_json(rule) for rule in record["rules"])
+            if not fits(record["extra"], list[str]):
+                raise TypeError("its terms are not text")
             extra = Terms.of(record["extra"])
-        except (OSError, ValueError, TypeError, KeyError, InputError) as error:
-            raise _damaged(folder, str(error)) from error
-        if len(arrays["atom_start"]) != len(beliefs) + len(arrays["latent"]) + 1:
-            raise _damaged(folder, "it was made from other beliefs")
-        return cls(beliefs, rules, **arrays, extra=extra, space=space)
+        except OSError as error:
+            raise damaged(folder / _RULES, error.strerror or str(error)) from error
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError, InputError) as error:
+            raise damaged(folder / _RULES, str(error)) from error
+        graph = cls(beliefs, rules, **arrays, extra=extra, space=space)
+        graph._check(folder)
+        return graph
+
+    def _check(self, folder: Path) -> None:
+        """Refuse arrays that do not fit each other; compiled code would follow them anywhere."""
+        path = {name: folder / f"{name}.npy" for name in _KINDS}
+        n, cells, pairs = self.n_constraints, len(self.atom), len(self.rule)
+        if self.latent.shape[1] != 3:
+            raise damaged(path["latent"], "it does not hold triples")
+        check_starts(path["start"], self.start, n, cells, least=1)
+        check_starts(path["rule_start"], self.rule_start, n, pairs, least=1)
+        check_starts(path["atom_start"], self.atom_start, self.n_atoms, cells)
+        for name, length, low, top in (
+            ("atom", cells, 0, self.n_atoms),
+            ("sign", cells, -1, 2),
+            ("offset", n, -cells, 2),
+            ("rule", pairs, 0, len(self.rules)),
+            ("count", pairs, 1, 2**31),
+            ("constraint", cells, 0, n),
+            ("constraint_sign", cells, -1, 2),
+        ):
+            check_length(path[name], getattr(self, name), length)
+            check_range(path[name], getattr(self, name), top, low)
+        check_range(path["latent"], self.latent.ravel(), len(self.beliefs.terms) + len(self.extra))
+        if not np.array_equal(np.bincount(self.atom, minlength=self.n_atoms), np.diff(self.atom_start)):
+            raise damaged(path["atom_start"], "it does not fit atom.npy")
 
 
 def ranges(start: Longs, rows: NDArray[Any]) -> tuple[Longs, Longs]:
@@ -231,17 +259,12 @@ def ranges(start: Longs, rows: NDArray[Any]) -> tuple[Longs, Longs]:
     return begin, np.arange(begin[-1]) + np.repeat(low - begin[:-1], size)
 
 
-_ARRAYS = (
-    "start", "atom", "sign", "offset", "rule_start", "rule", "count", "atom_start", "constraint",
-    "constraint_sign",
-)  # fmt: skip
-
-
-def _damaged(folder: Path, reason: str) -> RunError:
-    return RunError(
-        f"the coupling graph in {printable(str(folder))} is missing or damaged ({printable(reason, 200)}); "
-        "make the run again with kgeval init"
-    )
+_RULES = "rules.json"
+_KINDS: dict[str, type] = {
+    "start": np.int64, "atom": np.int32, "sign": np.int8, "offset": np.int32, "rule_start": np.int64,
+    "rule": np.int32, "count": np.int32, "atom_start": np.int64, "constraint": np.int32,
+    "constraint_sign": np.int8, "latent": np.int32,
+}  # fmt: skip
 
 
 def couple(

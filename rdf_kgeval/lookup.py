@@ -9,9 +9,13 @@ from rdflib import Literal, URIRef
 from rdflib.store import Store
 from rdflib.term import Node
 
+from rdf_kgeval.errors import InputError
 from rdf_kgeval.namespaces import DQV, KGE, OA, RDF, VOID, XSD
+from rdf_kgeval.text import printable
 
 Statement = tuple[Node, Node, Node]
+SUFFIXES = (".trig", ".ttl", ".nq", ".nt", ".jsonld")
+"""Of the files that `kgeval publish` writes; RDF/XML is none of them, and could be a bomb of entities."""
 
 _LABELS = {URIRef(KGE + "True"): True, URIRef(KGE + "False"): False}
 _LABEL, _TRUTH, _ACCURACY = (URIRef(KGE + name) for name in ("label", "truth", "accuracy"))
@@ -127,13 +131,29 @@ class Published:
 
 
 class Loaded:
-    """A record that was read from a file, whatever its form."""
+    """A record that was read from a file, whatever its form.
+
+    Raises:
+        InputError: the file cannot be read, or is not of a format that records have.
+    """
 
     def __init__(self, path: str | Path) -> None:
         import pyoxigraph as ox
 
+        name = printable(str(path))
+        if Path(path).suffix not in SUFFIXES:
+            raise InputError(f"{name} has no suffix of a record; name it one of {', '.join(SUFFIXES)}")
         store = ox.Store()
-        store.bulk_load(path=str(path))
+        try:
+            store.bulk_load(path=str(path))
+        except OSError as error:
+            raise InputError(
+                f"{name} cannot be read: {error.strerror or printable(str(error), 200)}"
+            ) from error
+        except (SyntaxError, ValueError) as error:
+            raise InputError(
+                f"{name} is not a whole record ({printable(str(error), 200)}); publish it again"
+            ) from error
 
         def rows(query: str) -> Iterator[list[Any]]:
             for row in store.query(query, use_default_graph_as_union=True):  # type: ignore[union-attr]

@@ -1,5 +1,6 @@
 """The commands that bring people in: the web page, and other tools' tasks and results."""
 
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Annotated
 import typer
 
 from rdf_kgeval.commands import AsJson, RunArgument, report, serve_pages
-from rdf_kgeval.errors import InputError
+from rdf_kgeval.errors import InputError, RunError
 from rdf_kgeval.options import MethodOptions, takes
 from rdf_kgeval.terminal import announce_compiling, say, write_whole
 from rdf_kgeval.text import plural, printable
@@ -139,10 +140,13 @@ import_.__name__ = "import"
 
 
 def _exported(run: Path) -> list[str]:
+    path = run / EXPORTED
     try:
-        return (run / EXPORTED).read_text(encoding="utf-8").split()
-    except FileNotFoundError:
-        return []
+        return path.read_text(encoding="utf-8").split() if os.path.lexists(path) else []
+    except (OSError, UnicodeDecodeError) as error:
+        raise RunError(
+            f"{printable(str(path))} is damaged; restore it from a copy, or remove it, and export anew"
+        ) from error
 
 
 COMMANDS: tuple[Callable[..., None], ...] = (serve, export, import_)

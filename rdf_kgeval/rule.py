@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from rdf_kgeval.errors import InputError
+from rdf_kgeval.fieldtypes import checked
 from rdf_kgeval.namespaces import RDF_TYPE
 from rdf_kgeval.text import printable
 
@@ -288,7 +289,7 @@ def from_json(record: dict[str, Any]) -> Rule:
     known["filters"] = tuple(_filter(part) for part in record.get("filters", ()))
     known["source"] = Source(**record["source"]) if "source" in record else None
     known["measures"] = Measures(**record["measures"]) if "measures" in record else None
-    return Rule(**{"head": None, **known})
+    return checked(Rule(**{"head": None, **known}))
 
 
 def _plain(value: Any) -> Any:

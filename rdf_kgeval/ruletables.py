@@ -5,6 +5,7 @@ confidence, support (positive examples), ... AnyBURL: predictions, correct predi
 `<r>(X,Y) <= <p>(X,A), <q>(A,Y)`, apart by tabs. Names are IRIs, in angle brackets or not.
 """
 
+import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -117,9 +118,12 @@ def _term(word: str, is_variable: bool) -> str:
 
 def _number(cell: str) -> float:
     try:
-        return float(cell.replace(",", "."))
+        number = float(cell.replace(",", "."))
     except ValueError:
-        raise TemplateError(f"{printable(cell, 40)!r} is not a number; correct it") from None
+        number = math.nan
+    if not math.isfinite(number):
+        raise TemplateError(f"{printable(cell, 40)!r} is not a number; correct it")
+    return number
 
 
 def _rule(

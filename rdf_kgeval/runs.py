@@ -1,13 +1,11 @@
 """Run directories: made whole or not at all, and opened again.
 
 A run directory holds `config.json` (what it was made from, without credentials), `beliefs/`, and `coupling/`
-with the rules and the coupling graph. It is put together
-beside its final place, in RUN.partial, which a stopped pull leaves behind so that it can go on.
+with the rules and the coupling graph. It is put together beside its final place, in RUN.partial, which a
+stopped pull leaves behind so that it can go on.
 """
 
 import fcntl
-import hashlib
-import json
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,26 +17,27 @@ from typing import TYPE_CHECKING, Any
 
 import pyoxigraph as ox
 
-from rdf_kgeval.beliefs import Beliefs
+from rdf_kgeval.beliefs import Beliefs, Role
 from rdf_kgeval.coupling import CouplingGraph, couple
 from rdf_kgeval.errors import InputError, KgevalError, RunError
+from rdf_kgeval.fieldtypes import checked
 from rdf_kgeval.files import Progress
 from rdf_kgeval.grounding import MAX_GROUNDINGS
 from rdf_kgeval.labels import Labels
 from rdf_kgeval.ontology import read_ontology
 from rdf_kgeval.rule import Rule
 from rdf_kgeval.rules import read_rules
+from rdf_kgeval.runconfig import FORMAT, check_digests, digest_of, digests, read_config, sync, write_config
 from rdf_kgeval.sources import Loaded, Sources, load
 from rdf_kgeval.space import Space
 from rdf_kgeval.text import plural, printable
-from rdf_kgeval.verdicts import Record, VerdictLog, read_log
+from rdf_kgeval.verdicts import Record, VerdictLog, belief_of, read_log
 
 if TYPE_CHECKING:
     from rdf_kgeval.evaluation import Evaluation
     from rdf_kgeval.miningindex import MiningOptions
     from rdf_kgeval.settings import Settings
 
-_FORMAT = 2
 _LOCK = ".kgeval-lock"
 
 
@@ -60,7 +59,8 @@ class Run:
         if not belief.lstrip().startswith(("<", "_:")):
             return self.beliefs.row(belief)
         try:
-            (quad,) = ox.parse(belief.strip().removesuffix(".") + " .", format=ox.RdfFormat.N_TRIPLES)
+            line = belief.strip().removesuffix(".") + " ."
+            (quad,) = ox.parse(line.encode(), format=ox.RdfFormat.N_TRIPLES)
         except (SyntaxError, ValueError) as error:
             raise InputError(f"{printable(belief, 200)!r} is not one triple in N-Triples") from error
         row = self.beliefs.find(str(quad.subject), str(quad.predicate), str(quad.object))
@@ -73,6 +73,27 @@ class Run:
         """Where the verdicts are."""
         return self.folder / "verdicts.jsonl"
 
+    def refuse_lost_verdicts(self) -> None:
+        """Raise an error if there was a log of verdicts and is none: an empty one has to be meant."""
+        if "evaluation" in self.config and not os.path.lexists(self.verdict_log):
+            raise RunError(
+                f"{printable(str(self.verdict_log))} is missing, and with it what people said; restore it "
+                "from a copy, or make an empty file of that name to start anew"
+            )
+
+    def refuse_foreign(self, records: Iterable[Record]) -> None:
+        """Raise an error if a record is about a belief that the run does not evaluate."""
+        for number, belief in enumerate(map(belief_of, records), start=1):
+            try:
+                known = len(belief) == 64 and self.beliefs.role[self.beliefs.row(belief)] == Role.BELIEF
+            except InputError:
+                known = False
+            if not known:
+                raise RunError(
+                    f"{printable(str(self.verdict_log))}, line {number} is on a belief that this run does "
+                    "not evaluate; restore the file from a copy, or move it to the run that it belongs to"
+                )
+
     def in_words(self, atom: int) -> str:
         """An atom of the graph as people read it, safe to show."""
         return printable(self.labels.in_words(self.graph.triple(atom)), 200)
@@ -80,7 +101,7 @@ class Run:
     def refuse_others(self, sources: Sources) -> None:
         """Raise an error if these are not the sources that the run was made from."""
         files = [
-            (role, _digest(path))
+            (role, digest_of(path))
             for role, paths in _by_role(sources).items()
             for path in paths
             if path.is_file()
@@ -99,7 +120,7 @@ class Run:
         from rdf_kgeval.settings import Settings  # commands that evaluate nothing need no compiled kernels
 
         try:
-            kept = Settings(**self.config.get("evaluation", {}))
+            kept = checked(Settings(**self.config.get("evaluation", {})))
         except (TypeError, InputError) as error:
             raise RunError(
                 f"{printable(str(self.folder))}/config.json has settings that this kgeval does not know"
@@ -166,35 +187,32 @@ def create_run(
         shutil.rmtree(partial / "pages", ignore_errors=True)
         if space.note:
             loaded = replace(loaded, notes=[*loaded.notes, space.note])
-        _write_config(partial, {**_config(sources, coupling, loaded, lang), "memory_limit": memory_limit})
+        config = _config(sources, coupling, loaded, lang)
+        write_config(partial, {**config, "memory_limit": memory_limit, "sha256": digests(partial)})
         (partial / _LOCK).unlink()
         for path in (*partial.rglob("*"), partial):
-            _sync(path)
+            sync(path)
         partial.rename(folder)
-        _sync(folder.parent)
+        sync(folder.parent)
     return loaded
 
 
 def open_run(folder: Path) -> Run:
-    """Open a run directory that `create_run` made."""
-    name = printable(str(folder))
-    try:
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        version, labels, _ = config["version"], config["labels"], config["notes"]
-        _ = labels["properties"], labels["lang"]
-        space = Space(config["memory_limit"], folder)
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise RunError(f"{name} is not a run directory; make one with kgeval init {name} FILE") from error
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise RunError(f"{name}/config.json is damaged; make the run again with kgeval init") from error
-    if version != _FORMAT:
-        raise RunError(f"{name} was made by another version of kgeval; make the run again with kgeval init")
+    """Open a run directory that `create_run` made.
+
+    Raises:
+        RunError: it is none, or a file of it is missing or was changed.
+    """
+    config = read_config(folder)
+    check_digests(folder, config)
+    space = Space(config["memory_limit"], folder)
     graph = CouplingGraph.load(folder / "coupling", Beliefs.load(folder / "beliefs"), space)
     return Run(folder=folder, config=config, graph=graph)
 
 
 def read_evaluation(run: Run) -> "Evaluation":
     """What is known in a run, to look at only."""
+    run.refuse_lost_verdicts()
     return new_evaluation(run, read_log(run.verdict_log))
 
 
@@ -214,6 +232,7 @@ def open_evaluation(run: Run, options: Mapping[str, Any], threads: int = 1) -> I
 @contextmanager
 def open_log(run: Run, options: Mapping[str, Any]) -> Iterator[VerdictLog]:
     """The run's verdict log to append to, alone; the run's settings change as in `open_evaluation`."""
+    run.refuse_lost_verdicts()
     with VerdictLog(run.verdict_log) as log:
         settings = run.settings(**options)
         started = run.settings()
@@ -224,7 +243,7 @@ def open_log(run: Run, options: Mapping[str, Any]) -> Iterator[VerdictLog]:
             )
         if run.config.get("evaluation") != settings.to_json():
             run.config["evaluation"] = settings.to_json()
-            _write_config(run.folder, run.config)
+            write_config(run.folder, run.config)
         yield log
 
 
@@ -234,36 +253,22 @@ def new_evaluation(
     """What follows from records; without `append`, what it is told to record is not written."""
     from rdf_kgeval.evaluation import Evaluation
 
-    return Evaluation(
-        run.graph, run.settings(), tuple(records), append=append, names=run.labels, threads=threads
-    )
-
-
-def _write_config(folder: Path, config: Mapping[str, Any]) -> None:
-    text = json.dumps(config, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
-    new = folder / "config.json.new"
-    try:
-        new.write_text(text, encoding="utf-8")
-        _sync(new)
-        new.replace(folder / "config.json")
-        _sync(folder)
-    except OSError as error:
-        with suppress(OSError):
-            new.unlink(missing_ok=True)
-        raise RunError(f"{printable(str(folder))} cannot be written: {error.strerror}") from error
+    records = tuple(records)
+    run.refuse_foreign(records)
+    return Evaluation(run.graph, run.settings(), records, append=append, names=run.labels, threads=threads)
 
 
 def _config(sources: Sources, coupling: Coupling, loaded: Loaded, lang: str) -> dict[str, Any]:
     scope = sources.scope
     return {
-        "version": _FORMAT,
+        "version": FORMAT,
         "files": [
             {"path": printable(str(path)), "role": role, "sha256": loaded.digests[str(path)]}
             for role, paths in _by_role(sources).items()
             for path in paths
         ],
         "ontologies": [
-            {"path": printable(str(path)), "sha256": _digest(path)} for path in coupling.ontologies
+            {"path": printable(str(path)), "sha256": digest_of(path)} for path in coupling.ontologies
         ],
         "rules": [printable(str(path)) for path in coupling.rules],
         "mine": asdict(coupling.mine) if coupling.mine else None,
@@ -280,18 +285,6 @@ def _config(sources: Sources, coupling: Coupling, loaded: Loaded, lang: str) -> 
 
 def _by_role(sources: Sources) -> dict[str, Sequence[Path]]:
     return {"belief": sources.files, "context": sources.context, "context_unknown": sources.context_unknown}
-
-
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 @contextmanager

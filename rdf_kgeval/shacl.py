@@ -4,6 +4,7 @@ A shape's target is part of the body: `$this` must be of the target class, or su
 property. `kge:weight` or `kge:confidence`, `kge:latent` and `kge:denial` on a rule mean what `#+` lines mean.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
@@ -143,9 +144,10 @@ class _Shapes:
         found: list[float | None] = []
         for name in ("support", "headCoverage", "standardConfidence"):
             try:
-                found.append(float(str(self._graph.value(node, _KGE[name]))))
+                number = float(str(self._graph.value(node, _KGE[name])))
             except ValueError:
-                found.append(None)
+                number = math.nan
+            found.append(number if math.isfinite(number) else None)
         return None if found[0] is None else Measures(int(found[0]), *found[1:])
 
     def _prefixes(self, node: Any) -> dict[str, str]:

@@ -59,3 +59,19 @@ class Terms(Sequence[str]):
     def starting(self, prefix: str) -> slice:
         """The run of terms that start with `prefix`."""
         return slice(self.place(prefix), self.place(prefix + "\U0010ffff"))
+
+    def is_text(self) -> bool:
+        """Whether every entry is UTF-8 and starts as an IRI, a blank node or a literal does."""
+        starts = self.offsets[:-1]
+        if (np.diff(self.offsets) < 2).any() or not np.isin(self.block[starts], list(b'<_"')).all():
+            return False
+        try:
+            for at in range(0, len(self), _CHUNK):
+                end = self.offsets[min(at + _CHUNK, len(self))]
+                self.block[self.offsets[at] : end].tobytes().decode()
+        except UnicodeDecodeError:
+            return False
+        return True
+
+
+_CHUNK = 1 << 16

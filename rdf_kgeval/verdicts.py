@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any
 
 from rdf_kgeval.errors import RunError
+from rdf_kgeval.fieldtypes import checked
 from rdf_kgeval.text import printable
 
 
@@ -117,8 +118,11 @@ class VerdictLog:
                 f"another kgeval is taking verdicts into {printable(str(path))}; wait for it to end"
             ) from error
         try:
-            self.records, self._size = _parse(_read(path), path)
+            data = _read(path)
+            self.records, self._size = _parse(data, path)
             self._cut()
+            if self._size and data[self._size - 1 : self._size] != b"\n":
+                self._write(b"\n")
         except BaseException:
             self.close()
             raise
@@ -129,6 +133,10 @@ class VerdictLog:
             json.dumps(_to_json(record), ensure_ascii=False, sort_keys=True).encode() + b"\n"
             for record in records
         )
+        self._write(lines)
+        self.records += records
+
+    def _write(self, lines: bytes) -> None:
         try:
             written = 0
             while written < len(lines):
@@ -138,7 +146,6 @@ class VerdictLog:
             self._cut()
             raise self._trouble(error) from error
         self._size += len(lines)
-        self.records += records
 
     def _cut(self) -> None:
         """Take off what follows the last whole record."""
@@ -170,6 +177,8 @@ class VerdictLog:
 
 def _read(path: Path) -> bytes:
     try:
+        if not (path.is_file() or path.is_dir()) and path.stat():
+            raise RunError(f"{printable(str(path))} is no ordinary file; restore it from a copy")
         return path.read_bytes()
     except FileNotFoundError:
         return b""
@@ -178,20 +187,36 @@ def _read(path: Path) -> bytes:
 
 
 def _parse(data: bytes, path: Path) -> tuple[list[Record], int]:
-    """The whole records, and the bytes that they take."""
+    """The whole records, and the bytes that they take; a torn last line is none.
+
+    A last record that lacks only its line feed is whole: it may have been acknowledged.
+    """
     records: list[Record] = []
     size = 0
-    lines = data.split(b"\n")
-    for number, line in enumerate(lines[:-1], start=1):
+    *lines, last = data.split(b"\n")
+    if _is_whole(last):
+        lines.append(last)
+    for number, line in enumerate(lines, start=1):
         try:
             records.append(_from_json(json.loads(line)))
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise RunError(
                 f"{printable(str(path))}, line {number} is not a verdict; restore the file from a copy, or "
                 "take the line out to go on without it"
             ) from error
         size += len(line) + 1
-    return records, size
+    return records, min(size, len(data))
+
+
+def _is_whole(line: bytes) -> bool:
+    """Whether a line without its end is more than a process leaves that dies while it writes."""
+    text = line.decode(errors="replace").lstrip("\0")
+    if not text.startswith("{"):
+        return bool(text)
+    try:
+        return bool(json.JSONDecoder().raw_decode(text))
+    except (ValueError, RecursionError):
+        return False
 
 
 def _to_json(record: Record) -> dict[str, Any]:
@@ -200,5 +225,5 @@ def _to_json(record: Record) -> dict[str, Any]:
 
 def _from_json(value: dict[str, Any]) -> Record:
     if "retract" in value:
-        return Retraction(**value)
-    return Verdict(**{**value, "answer": Answer(value["answer"]), "drawn": Drawn(value["drawn"])})
+        return checked(Retraction(**value))
+    return checked(Verdict(**{**value, "answer": Answer(value["answer"]), "drawn": Drawn(value["drawn"])}))

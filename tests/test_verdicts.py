@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -57,11 +58,56 @@ def test_a_torn_tail_is_cut_and_nothing_before_it(
             log.append(record)
     whole = path.read_bytes()
     last = whole.rstrip(b"\n").rfind(b"\n") + 1
-    path.write_bytes(whole[: data.draw(st.integers(last, len(whole) - 1))])
+    path.write_bytes(whole[: data.draw(st.integers(last, len(whole) - 2))])
     assert read_log(path) == written[:-1]
     with VerdictLog(path) as log:
         log.append(written[-1])
     assert path.read_bytes() == whole
+
+
+def test_a_last_record_without_its_line_feed_counts(tmp_path: Path) -> None:
+    path = tmp_path / "verdicts.jsonl"
+    with VerdictLog(path) as log:
+        log.append(verdict(), verdict(annotator="{bob}"))
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1])
+    assert len(read_log(path)) == 2
+    with VerdictLog(path) as log:
+        assert path.read_bytes() == whole
+        log.append(verdict(Answer.FALSE))
+    assert path.read_bytes().startswith(whole)
+    assert len(read_log(path)) == 3
+
+
+def test_zeros_after_a_power_failure_are_cut_off(tmp_path: Path) -> None:
+    path = tmp_path / "verdicts.jsonl"
+    with VerdictLog(path) as log:
+        log.append(verdict())
+    whole = path.read_bytes()
+    path.write_bytes(whole + b"\0" * 100)
+    assert read_log(path) == [verdict()]
+    with VerdictLog(path):
+        assert path.read_bytes() == whole
+
+
+def test_no_acknowledged_record_is_cut_off_by_a_flipped_bit(tmp_path: Path) -> None:
+    path = tmp_path / "verdicts.jsonl"
+    with VerdictLog(path) as log:
+        log.append(verdict(), verdict(annotator="bob"))
+    whole = path.read_bytes()
+    for bit in range(8 * len(whole)):
+        damaged = bytearray(whole)
+        damaged[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(damaged)
+        message, found = "", 0
+        try:
+            with VerdictLog(path) as log:
+                found = len(log.records)
+        except RunError as error:
+            message = str(error)
+        if found != 2:
+            assert re.search(r"verdicts\.jsonl, line [12] is not a verdict", message), damaged
+            assert path.read_bytes() == damaged
 
 
 def test_a_damaged_line_in_the_middle_is_named(tmp_path: Path) -> None:

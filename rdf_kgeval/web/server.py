@@ -1,6 +1,7 @@
 """The server: binds a port, prints nobody's secrets but the links, and runs until it is stopped."""
 
 import asyncio
+import os
 import socket
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -134,7 +135,7 @@ def read_guidelines(path: Path) -> str:
         InputError: the file cannot be read.
     """
     try:
-        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        text = path.read_text(encoding="utf-8") if os.path.lexists(path) else ""
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{printable(str(path))} cannot be read as UTF-8 text; correct it") from error
     if len(text) > LONGEST_GUIDELINES:
