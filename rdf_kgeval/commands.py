@@ -16,7 +16,7 @@ import typer
 from rdf_kgeval.deliveries import check_output, deliver
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.options import MethodOptions, OutputOptions, SourceOptions, takes
-from rdf_kgeval.terminal import announce_compiling, print_json, progress_bar, say
+from rdf_kgeval.terminal import print_json, progress_bar, say
 from rdf_kgeval.text import plural, printable
 
 if TYPE_CHECKING:
@@ -150,7 +150,6 @@ def _consult(opened: "Run", oracle: str, annotator: str, method: MethodOptions) 
 
     _refuse_empty(opened)
     answering = _oracle(oracle, annotator)
-    announce_compiling()
     with open_evaluation(opened, method.chosen(), threads=os.cpu_count() or 1) as evaluation:
         _tell_notes(evaluation, people=oracle == "prompt")
         try:
@@ -174,7 +173,6 @@ def serve_pages(opened: "Run", method: MethodOptions, **serving: Any) -> "Evalua
     from rdf_kgeval.web.server import Serving, serve
 
     _refuse_empty(opened)
-    announce_compiling()
 
     def tell(evaluation: "Evaluation", links: Mapping[str, str]) -> None:
         for name, link in links.items():

@@ -10,7 +10,7 @@ import typer
 
 from rdf_kgeval.commands import AsJson, RunArgument, make_run, sentence
 from rdf_kgeval.options import SourceOptions, takes
-from rdf_kgeval.terminal import announce_compiling, print_json, progress_bar, say, write_whole
+from rdf_kgeval.terminal import print_json, progress_bar, say, write_whole
 from rdf_kgeval.text import plural
 
 
@@ -71,7 +71,6 @@ def demo() -> None:
     from rdf_kgeval.sources import read_beliefs
     from rdf_kgeval.verdicts import Answer
 
-    announce_compiling()
     folder = resource("examples/motivating")
     rules = read_ontology(folder / "ontology.ttl") + read_rules(folder / "rules")
     graph = couple(read_beliefs(folder / "kg.ttl"), rules)

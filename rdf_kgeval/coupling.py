@@ -9,8 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from scipy.sparse import csgraph
 
 from rdf_kgeval.beliefs import Beliefs, Ints, Role, Terms, Triple
 from rdf_kgeval.clauses import Longs, by_shape, merge
@@ -110,6 +108,9 @@ class CouplingGraph:
     @cached_property
     def component(self) -> Ints:
         """Each atom's connected component, numbered by their least atoms; -1 for an atom in no constraint."""
+        from scipy import sparse
+        from scipy.sparse import csgraph
+
         tie = np.ones(max(len(self.atom) - 1, 0), dtype=bool)
         tie[self.start[1:-1] - 1] = False
         left, right = self.atom[:-1][tie], self.atom[1:][tie]
@@ -214,6 +215,8 @@ def couple(
         memory_limit: what DuckDB may use before it spills to disk, such as "2GB".
         threads: how many threads DuckDB may use.
     """
+    from scipy import sparse
+
     rules = tuple(rules)
     _refuse_duplicates(rules)
     found = ground(beliefs, rules, max_groundings=max_groundings, memory_limit=memory_limit, threads=threads)

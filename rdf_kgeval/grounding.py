@@ -8,9 +8,8 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,6 +23,9 @@ from rdf_kgeval.solutions import Bindings, solve
 from rdf_kgeval.store import BeliefStore
 from rdf_kgeval.text import plural
 from rdf_kgeval.vocabulary import OTHER, LiteralValues, Vocabulary
+
+if TYPE_CHECKING:
+    import duckdb
 
 MAX_GROUNDINGS = 50_000_000
 """Default limit on the groundings of all rules together."""
@@ -65,6 +67,8 @@ def ground(
     Raises:
         InputError: a rule has too many groundings, or a SPARQL engine cannot evaluate it.
     """
+    import duckdb
+
     with ExitStack() as stack:
         spill = stack.enter_context(tempfile.TemporaryDirectory(prefix="kgeval-"))
         config: dict[str, Any] = {
@@ -84,7 +88,7 @@ def ground(
 
 class _Grounder:
     def __init__(
-        self, connection: duckdb.DuckDBPyConnection, beliefs: Beliefs, rules: Sequence[Rule], limit: int
+        self, connection: "duckdb.DuckDBPyConnection", beliefs: Beliefs, rules: Sequence[Rule], limit: int
     ) -> None:
         self._sql = connection
         self._beliefs = beliefs

@@ -25,9 +25,7 @@ from rdf_kgeval.errors import InputError, KgevalError, RunError
 from rdf_kgeval.files import Progress
 from rdf_kgeval.grounding import MAX_GROUNDINGS
 from rdf_kgeval.labels import Labels
-from rdf_kgeval.ontology import read_ontology
 from rdf_kgeval.rule import Rule
-from rdf_kgeval.rules import read_rules
 from rdf_kgeval.sources import Loaded, Sources, load
 from rdf_kgeval.text import plural, printable
 from rdf_kgeval.verdicts import Record, VerdictLog, read_log
@@ -125,6 +123,9 @@ class Coupling:
 
     def read(self) -> list[Rule]:
         """All rules, of the ontologies first."""
+        from rdf_kgeval.ontology import read_ontology  # with rdflib, which an opened run does not need
+        from rdf_kgeval.rules import read_rules
+
         ontology = (
             read_ontology(*self.ontologies, follow_imports=self.follow_imports) if self.ontologies else []
         )

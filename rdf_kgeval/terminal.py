@@ -26,12 +26,6 @@ def say(message: str) -> None:
     typer.echo(message, err=True)
 
 
-def announce_compiling() -> None:
-    """Say why the first run after an installation is slow."""
-    if not any((Path(__file__).parent / "inference" / "__pycache__").glob("*.nbi")):
-        say("compiling the solver, once after installation; this takes a minute or two")
-
-
 def write_whole(path: Path, text: str) -> None:
     """Write a file as a whole or not at all.
 
