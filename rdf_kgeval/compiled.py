@@ -44,7 +44,7 @@ def _drop_stale(kept: Path, sources: frozenset[Path]) -> None:
                 index.unlink()
 
 
-class _Announcement(event.Listener):  # type: ignore[misc]
+class _Announcement(event.Listener):
     """Says once why nothing seems to happen; reading code from disk is no event."""
 
     def __init__(self) -> None:
@@ -67,4 +67,4 @@ class _Announcement(event.Listener):  # type: ignore[misc]
         pass
 
 
-event.register("numba:compile", _Announcement())
+event.register("numba:compile", _Announcement())  # type: ignore[no-untyped-call]

@@ -21,6 +21,7 @@ import pyoxigraph as ox
 
 from rdf_kgeval.beliefs import Beliefs
 from rdf_kgeval.coupling import CouplingGraph, couple
+from rdf_kgeval.discovery import propose_rules, propose_scope
 from rdf_kgeval.errors import InputError, KgevalError, RunError
 from rdf_kgeval.files import Progress
 from rdf_kgeval.grounding import MAX_GROUNDINGS
@@ -120,6 +121,8 @@ class Coupling:
     max_groundings: int = MAX_GROUNDINGS
     mine: "MiningOptions | None" = None
     """What to mine from the beliefs themselves, beside the rules of the files."""
+    discover: bool = False
+    """Take what the beliefs say of themselves, and what can be mined from them quickly."""
 
     def read(self) -> list[Rule]:
         """All rules, of the ontologies first."""
@@ -132,34 +135,70 @@ class Coupling:
         return [*ontology, *(read_rules(*self.rules) if self.rules else [])]
 
 
-def create_run(folder: Path, sources: Sources, coupling: Coupling, lang: str, progress: Progress) -> Loaded:
-    """Read the sources into a new run directory and couple the beliefs."""
+def create_run(
+    folder: Path,
+    sources: Sources,
+    coupling: Coupling,
+    lang: str,
+    progress: Progress,
+    repeatable: Mapping[str, Any] | None = None,
+) -> Loaded:
+    """Read the sources into a new run directory and couple the beliefs.
+
+    Args:
+        folder: the run directory to make.
+        sources: what to read; without predicates or a query as its scope, one is proposed.
+        coupling: by what to couple it.
+        lang: the language of labels for people.
+        progress: called as it goes on.
+        repeatable: further entries of `config.json`: what is needed to do it again.
+    """
     if folder.exists():
         raise RunError(f"{printable(str(folder))} already exists; choose another name or remove it")
     rules = coupling.read()
     with _workshop(folder) as partial:
         loaded = load(sources, partial / "pages", progress)
-        if coupling.mine is not None:
-            from rdf_kgeval.mining import mine
-
-            mined = mine(loaded.beliefs, coupling.mine, known=rules, progress=progress)
-            rules += mined
-            note = f"{plural(len(mined), 'rule')} mined from the beliefs; kgeval show --rules lists them"
-            loaded = replace(loaded, notes=[*loaded.notes, note])
-        progress("coupling", 0, None)
-        graph = couple(loaded.beliefs, rules, max_groundings=coupling.max_groundings)
+        if not sources.scope.predicates and sources.scope.query is None:
+            proposal = propose_scope(loaded.beliefs, sources.label_properties)
+            loaded = replace(loaded, beliefs=proposal.beliefs, notes=[*loaded.notes, *proposal.notes])
+        graph, notes = _couple(loaded.beliefs, rules, coupling, progress)
+        loaded = replace(loaded, notes=[*loaded.notes, *notes])
         for name in ("beliefs", "coupling"):
             shutil.rmtree(partial / name, ignore_errors=True)
         loaded.beliefs.save(partial / "beliefs")
         graph.save(partial / "coupling")
         shutil.rmtree(partial / "pages", ignore_errors=True)
-        _write_config(partial, _config(sources, coupling, loaded, lang))
+        _write_config(partial, {**_config(sources, coupling, loaded, lang), **(repeatable or {})})
         (partial / _LOCK).unlink()
         for path in (*partial.rglob("*"), partial):
             _sync(path)
         partial.rename(folder)
         _sync(folder.parent)
     return loaded
+
+
+def _couple(
+    beliefs: Beliefs, rules: list[Rule], coupling: Coupling, progress: Progress
+) -> tuple[CouplingGraph, Sequence[str]]:
+    """Couple by the rules given and those found in the beliefs; of the latter, by as many as will do."""
+    notes: Sequence[str] = ()
+    if coupling.mine is not None:
+        from rdf_kgeval.mining import mine
+
+        mined = mine(beliefs, coupling.mine, known=rules, progress=progress)
+        rules = [*rules, *mined]
+        notes = [f"{plural(len(mined), 'rule')} mined from the beliefs; kgeval show --rules lists them"]
+    elif coupling.discover:
+        rules, notes = propose_rules(beliefs, progress)
+    progress("coupling", 0, None)
+    while True:
+        try:
+            return couple(beliefs, rules, max_groundings=coupling.max_groundings), notes
+        except InputError:
+            if not coupling.discover:
+                raise
+            rules = rules[: len(rules) // 2]  # the surest come first
+            notes = [*notes, f"these rules have too many groundings; the surest {len(rules):,} are used"]
 
 
 def open_run(folder: Path) -> Run:
@@ -253,6 +292,7 @@ def _config(sources: Sources, coupling: Coupling, loaded: Loaded, lang: str) -> 
         ],
         "rules": [printable(str(path)) for path in coupling.rules],
         "mine": asdict(coupling.mine) if coupling.mine else None,
+        "discover": coupling.discover,
         "endpoint": sources.endpoint.name if sources.endpoint else None,
         "scope": {
             "predicates": list(scope.predicates),
