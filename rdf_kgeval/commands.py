@@ -2,7 +2,6 @@
 
 import inspect
 import os
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -42,11 +41,17 @@ Annotators = Annotated[
     typer.Option("--annotator", metavar="NAME", help="Who answers; on the web page several (repeatable)."),
 ]
 MinAccuracy = Annotated[
-    float | None, typer.Option(metavar="A", help="Exit with code 3 if the accuracy is below this.")
+    float | None,
+    typer.Option(min=0, max=1, metavar="A", help="Exit with code 3 if the accuracy is below this."),
 ]
 MaxMargin = Annotated[
     float | None,
-    typer.Option(metavar="M", help="Exit with code 3 if the interval is wider than twice this, or missing."),
+    typer.Option(
+        min=0,
+        max=1,
+        metavar="M",
+        help="Exit with code 3 if the interval is wider than twice this, or missing.",
+    ),
 ]
 
 

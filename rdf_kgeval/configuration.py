@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from types import UnionType
 from typing import Any, NoReturn, Union, get_args, get_origin
+from urllib.parse import urlsplit
 
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.text import printable
@@ -50,7 +51,9 @@ class _Option:
         given = [kind for kind in get_args(annotated) if kind is not type(None)]
         kind = given[0] if get_origin(annotated) in (Union, UnionType) else annotated
         self.parameter = parameter.name
-        long = [name for name in info.param_decls or () if name.startswith("--")]
+        # In Annotated, Typer takes an option's first name for its default until it makes the command.
+        names = (info.default, *(info.param_decls or ()))
+        long = [name for name in names if isinstance(name, str) and name.startswith("--")]
         self.name = long[0][2:].partition("/")[0] if long else long_name(parameter.name)
         self.several = get_origin(kind) is list
         self.kind: type = get_args(kind)[0] if self.several else kind
@@ -189,7 +192,11 @@ def _checked(place: str, path: Path, option: _Option, value: Any) -> Any:
 def _refuse_secrets(place: str, key: str, url: str) -> None:
     from rdf_kgeval.endpoint import redact
 
-    if "@" in url.partition("://")[2].partition("/")[0] or "***" in redact(url):
+    try:
+        is_secret = "@" in urlsplit(url).netloc or "***" in redact(url)
+    except ValueError:  # no URL, as its user will say
+        is_secret = "@" in url
+    if is_secret:
         raise InputError(
             f"{place}: the URL of {key} holds what looks like a credential, which does not belong in a file; "
             f"give it by --{key}, or set KGEVAL_USER and KGEVAL_PASSWORD, or KGEVAL_TOKEN"
