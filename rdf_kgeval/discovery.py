@@ -60,8 +60,8 @@ def propose_scope(beliefs: Beliefs, label_properties: Sequence[str]) -> Proposal
         if (rows & (beliefs.role == Role.BELIEF)).any()
     ]
     note = (
-        f"{plural(chosen.n_beliefs, 'triple')} are beliefs to evaluate ({_names(chosen)}), {left:,} are "
-        f"background ({'; '.join(parts)}); --predicate IRI or --scope F.rq chooses otherwise"
+        f"beliefs to evaluate: {plural(chosen.n_beliefs, 'triple')} ({_names(chosen)}); background: "
+        f"{plural(left, 'triple')} ({'; '.join(parts)}); --predicate IRI or --scope F.rq chooses otherwise"
     )
     return Proposal(beliefs=chosen, notes=(note,))
 
