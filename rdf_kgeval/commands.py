@@ -89,11 +89,6 @@ def make_run(
     sources, coupling = options.sources(), options.coupling(discover=discover)
     if sources.endpoint is not None:
         repeatable["options"]["endpoint"] = sources.endpoint.name
-    if coupling.discover:
-        say(
-            "no ontology and no rules are given, so rules are mined from the graph, for a minute or so at "
-            "most; --no-mine does without"
-        )
     try:
         with progress_bar() as progress:
             loaded = create_run(folder, sources, coupling, options.lang, progress, repeatable)

@@ -56,10 +56,10 @@ class _Announcement(event.Listener):
             return
         self.made = True
         if dispatcher.stats.cache_path:
-            _log.warning("compiling, once after installation; this takes a minute or two")
+            _log.warning("compiling numerical code, once after installation; this takes a minute or two")
         else:
             _log.warning(
-                "compiling, which takes a minute or two each time, as there is no folder to keep the result; "
+                "compiling numerical code takes a minute or two each time, as there is no folder to keep it in; "
                 "set NUMBA_CACHE_DIR to one that can be written"
             )
 

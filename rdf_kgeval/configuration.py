@@ -7,7 +7,6 @@ import inspect
 import json
 import math
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -109,6 +108,8 @@ def read_config(path: Path, parameters: Mapping[str, inspect.Parameter]) -> dict
 
 
 def _parse(path: Path) -> tuple[str, dict[str, Any]]:
+    import tomllib
+
     name = printable(str(path))
     try:
         with path.open("rb") as file:

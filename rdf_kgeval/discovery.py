@@ -22,7 +22,6 @@ MOST_TRIPLES = 1_000_000
 MOST_AXIOMS = 5_000
 """Above this, closing a schema takes longer than users who asked for nothing would wait."""
 _WALKS = 5e8
-NOTHING = "nothing will be inferred, but the accuracy is estimated all the same"
 _NAMED = 8
 _NOTES = ("note", "definition", "example", "scopeNote", "editorialNote", "changeNote", "historyNote")
 _ANNOTATIONS = {
@@ -103,20 +102,28 @@ def _schema(beliefs: Beliefs) -> Rows:
 def propose_rules(beliefs: Beliefs, progress: Progress = lambda *_: None) -> tuple[list[Rule], Sequence[str]]:
     """The axioms that a graph states about itself and rules mined from it, the surest first, and notes."""
     axioms, notes = _own_axioms(beliefs)
+    options = mining_options()
+    if len(beliefs) < options.min_support:
+        return axioms, notes
     if len(beliefs) > MOST_TRIPLES:
         note = (
-            f"no rules are mined from {plural(len(beliefs), 'triple')} unless you say --mine, since that "
-            "takes long; without rules nothing is inferred, but the accuracy is estimated all the same"
+            f"rules are mined from more than {MOST_TRIPLES:,} triples only if you say --mine, since that takes "
+            "long; without rules nothing is inferred, but the accuracy is estimated all the same"
         )
         return axioms, [*notes, note]
-    from rdf_kgeval.mining import mine  # with numba, which a graph that has its own rules does not need
+    from rdf_kgeval.mining import mine  # with numba, which nothing else needs here
 
     judged = {f"<{name}>" for name in beliefs.by_predicate()}
-    found = mine(beliefs, mining_options(), known=axioms, progress=progress)
+    found = mine(beliefs, options, known=axioms, progress=progress)
     mined = [rule for rule in found if rule.head is not None and rule.head[1] in judged]
     mined.sort(key=lambda rule: -(rule.confidence or 0))
-    told = "kgeval show --rules lists them" if mined else "so little can be inferred" if axioms else NOTHING
-    return [*axioms, *mined], [*notes, f"{plural(len(mined), 'rule')} mined from the beliefs; {told}"]
+    note = (
+        f"as no rules are given, {len(mined):,} are mined from the beliefs; kgeval show --rules lists them, "
+        "--no-mine does without"
+        if mined
+        else "no rules are given, and none can be mined from the beliefs"
+    )
+    return [*axioms, *mined], [*notes, note]
 
 
 def mining_options() -> "MiningOptions":

@@ -21,7 +21,7 @@ from rdf_kgeval.tiny import double
 if sys.argv[1:] != ["idle"]:
     print(double(21))
 """
-KEPT = "compiling, once after installation; this takes a minute or two\n"
+KEPT = "compiling numerical code, once after installation; this takes a minute or two\n"
 
 
 def run(folder: Path, *arguments: str, **environ: str) -> str:
