@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rdf_kgeval import commands, comparisons, people, publishing
-from rdf_kgeval.commands import make_run
+from rdf_kgeval.commands import Config, make_run
 from rdf_kgeval.errors import InputError, KgevalError
-from rdf_kgeval.options import SourceOptions, takes
+from rdf_kgeval.options import MethodOptions, SourceOptions, takes
 from rdf_kgeval.terminal import print_json, progress_bar, say
 from rdf_kgeval.text import plural, printable
 
@@ -34,14 +34,18 @@ def _callback() -> None:
 
 
 @app.command()
-@takes(SourceOptions)
+@takes(SourceOptions, MethodOptions)
 def init(
     run: Annotated[Path, typer.Argument(help="The run directory to make.")],
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+    config: Config = None,
     options: SourceOptions,
+    method: MethodOptions,
 ) -> None:
     """Bring a graph's beliefs into a new run directory and couple them by rules.
+
+    What you say here about the evaluation, such as --margin, is kept for the commands that follow.
 
     Credentials for the endpoint come from the environment: KGEVAL_USER and KGEVAL_PASSWORD (with
     KGEVAL_AUTH=digest for Digest), KGEVAL_TOKEN, or netrc.
@@ -53,7 +57,7 @@ def init(
     """
     from rdf_kgeval.runs import open_run
 
-    make_run(run, options)
+    make_run(run, options, method)
     summary = _summary(open_run(run))
     if as_json:
         print_json(summary)
@@ -65,12 +69,20 @@ def init(
 def show(
     run: Annotated[Path, typer.Argument(help="A run directory.")],
     rules: Annotated[bool, typer.Option("--rules", help="Show all rules with their measures.")] = False,
+    config: Annotated[
+        bool, typer.Option("--config", help="Print a configuration file that repeats the run.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show what a run directory holds: beliefs by predicate and class, context, memory."""
     from rdf_kgeval.runs import open_run
 
     opened = open_run(run)
+    if config:
+        from rdf_kgeval.configuration import repeat_config
+
+        typer.echo(repeat_config(opened.config), nl=False)
+        return
     summary = _summary(opened)
     if as_json:
         print_json(summary)

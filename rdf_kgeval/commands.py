@@ -1,9 +1,7 @@
 """The commands that ask and estimate."""
 
-import csv
-import json
+import inspect
 import os
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -16,7 +14,7 @@ import typer
 from rdf_kgeval.deliveries import check_output, deliver
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.options import MethodOptions, OutputOptions, SourceOptions, takes
-from rdf_kgeval.terminal import announce_compiling, print_json, progress_bar, say
+from rdf_kgeval.terminal import open_browser, print_json, progress_bar, say
 from rdf_kgeval.text import plural, printable
 
 if TYPE_CHECKING:
@@ -43,23 +41,57 @@ Annotators = Annotated[
     typer.Option("--annotator", metavar="NAME", help="Who answers; on the web page several (repeatable)."),
 ]
 MinAccuracy = Annotated[
-    float | None, typer.Option(metavar="A", help="Exit with code 3 if the accuracy is below this.")
+    float | None,
+    typer.Option(min=0, max=1, metavar="A", help="Exit with code 3 if the accuracy is below this."),
 ]
 MaxMargin = Annotated[
     float | None,
-    typer.Option(metavar="M", help="Exit with code 3 if the interval is wider than twice this, or missing."),
+    typer.Option(
+        min=0,
+        max=1,
+        metavar="M",
+        help="Exit with code 3 if the interval is wider than twice this, or missing.",
+    ),
 ]
 
 
-def make_run(folder: Path, options: SourceOptions) -> None:
+def _configure(context: typer.Context, path: Path | None) -> Path | None:
+    """Let a file say what the command line does not."""
+    if path is not None:
+        from rdf_kgeval.configuration import read_config
+
+        context.default_map = read_config(path, inspect.signature(evaluate).parameters)
+    return path
+
+
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="kgeval.toml",
+        help="Take options from this file; those of the command line win.",
+        is_eager=True,
+        callback=_configure,
+    ),
+]
+
+
+def make_run(
+    folder: Path, options: SourceOptions, method: MethodOptions | None = None, *, discover: bool = False
+) -> None:
     """Read the sources into a new run directory."""
     from rdf_kgeval.runs import create_run
 
+    repeatable: dict[str, Any] = {"options": options.chosen()}
+    if method is not None and (chosen := method.chosen()):
+        from rdf_kgeval.settings import Settings
+
+        repeatable["evaluation"] = Settings().changed(**chosen).to_json()
+    sources, coupling = options.sources(), options.coupling(discover=discover)
+    if sources.endpoint is not None:
+        repeatable["options"]["endpoint"] = sources.endpoint.name
     try:
         with progress_bar() as progress:
-            loaded = create_run(
-                folder, options.sources(), options.coupling(), options.lang, progress, options.memory
-            )
+            loaded = create_run(folder, sources, coupling, options.lang, progress, repeatable, options.memory)
     except KeyboardInterrupt:
         say("kgeval: stopped; the same command goes on from what was fetched")
         raise typer.Exit(130) from None
@@ -78,16 +110,23 @@ def evaluate(
     min_accuracy: MinAccuracy = None,
     max_margin: MaxMargin = None,
     as_json: AsJson = False,
+    config: Config = None,
     method: MethodOptions,
     options: SourceOptions,
     output: OutputOptions,
 ) -> None:
     """Evaluate a graph from the first question to the accuracy.
 
+    Without an ontology or rules, it mines some from the graph itself.
+
     Examples:
+      kgeval evaluate --endpoint http://localhost:7878/query --oracle web
+
       kgeval evaluate kg.ttl --ontology onto.ttl --rules rules --oracle prompt --run run
 
       kgeval evaluate kg.nt --rules rules --oracle gold.csv --policy greedy --budget 140 --json
+
+      kgeval evaluate --config kgeval.toml --seed 2
     """
     from rdf_kgeval.runs import open_run
 
@@ -98,11 +137,13 @@ def evaluate(
             if options.given:
                 open_run(folder).refuse_others(options.sources())
         else:
-            make_run(folder, options)
+            make_run(folder, options, method, discover=True)
         opened = open_run(folder)
         if oracle == "web":
             names = annotator or ["me"]
-            evaluation = serve_pages(opened, method, annotators=names, port=0, until_stopped=True)
+            evaluation = serve_pages(
+                opened, method, annotators=names, port=0, until_stopped=True, browse=True
+            )
         else:
             evaluation = _consult(opened, oracle, _only(annotator), method)
         report(evaluation, as_json, time.perf_counter() - begin)
@@ -152,7 +193,6 @@ def _consult(opened: "Run", oracle: str, annotator: str, method: MethodOptions) 
 
     _refuse_empty(opened)
     answering = _oracle(oracle, annotator)
-    announce_compiling()
     with open_evaluation(opened, method.chosen(), threads=os.cpu_count() or 1) as evaluation:
         _tell_notes(evaluation, people=oracle == "prompt")
         try:
@@ -171,18 +211,21 @@ def _consult(opened: "Run", oracle: str, annotator: str, method: MethodOptions) 
         return evaluation
 
 
-def serve_pages(opened: "Run", method: MethodOptions, **serving: Any) -> "Evaluation":
+def serve_pages(
+    opened: "Run", method: MethodOptions, *, browse: bool = False, **serving: Any
+) -> "Evaluation":
     """Serve the pages of a run and tell people's links; the evaluation as it stands at the end."""
     from rdf_kgeval.web.server import Serving, serve
 
     _refuse_empty(opened)
-    announce_compiling()
 
     def tell(evaluation: "Evaluation", links: Mapping[str, str]) -> None:
         for name, link in links.items():
             say(f"{printable(name) or 'dashboard'}: {link}")
         _tell_notes(evaluation, people=True)
         say("Ctrl-C stops; every answer is kept")
+        if browse:
+            open_browser(next(iter(links.values())))
 
     return serve(opened, Serving(**serving), method.chosen(), threads=os.cpu_count() or 1, told=tell)
 
@@ -327,53 +370,4 @@ def check(evaluation: "Evaluation", min_accuracy: float | None, max_margin: floa
         raise typer.Exit(3)
 
 
-def labels(
-    run: RunArgument,
-    wrong: Annotated[bool, typer.Option("--wrong", help="Only what is false.")] = False,
-    as_json: AsJson = False,
-) -> None:
-    """List the labels of beliefs, asked or inferred, with soft truth and reason, as CSV.
-
-    Example:
-      kgeval labels run --wrong > to-repair.csv
-    """
-    from rdf_kgeval.runs import open_run, read_evaluation
-
-    opened = open_run(run)
-    rows = _label_rows(opened, read_evaluation(opened), wrong)
-    if as_json:
-        typer.echo("[")
-        for number, row in enumerate(rows):
-            typer.echo(("," if number else "") + json.dumps(row, ensure_ascii=False))
-        typer.echo("]")
-        return
-    writer = csv.DictWriter(sys.stdout, _LABEL_COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-
-
-_LABEL_COLUMNS = ("id", "subject", "predicate", "object", "label", "truth", "source", "reason")
-
-
-def _label_rows(opened: "Run", evaluation: "Evaluation", wrong: bool) -> Iterator[dict[str, Any]]:
-    from rdf_kgeval.inference.explanation import explain, reason
-
-    inference = evaluation.inference
-    for row, label in zip(opened.beliefs.rows.tolist(), inference.label().tolist(), strict=True):
-        if label == 0 or (label == 1 and not wrong):
-            human = row in inference.verdicts
-            told = "" if human else reason(explain(inference, row, most=1), opened.in_words)
-            s, p, o = opened.beliefs.triple(row)
-            yield {
-                "id": opened.beliefs.id(row),
-                "subject": s,
-                "predicate": p,
-                "object": o,
-                "label": label,
-                "truth": round(float(inference.x[row]), 4),
-                "source": "human" if human else "inferred",
-                "reason": told,
-            }
-
-
-COMMANDS: tuple[Callable[..., None], ...] = (evaluate, ask, estimate, labels)
+COMMANDS: tuple[Callable[..., None], ...] = (evaluate, ask, estimate)

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from rdf_kgeval.commands import AsJson, RunArgument, make_run, sentence
+from rdf_kgeval.commands import AsJson, Config, RunArgument, make_run, sentence
 from rdf_kgeval.options import SourceOptions, takes
-from rdf_kgeval.terminal import announce_compiling, print_json, progress_bar, say, write_whole
+from rdf_kgeval.terminal import print_json, progress_bar, say, write_whole
 from rdf_kgeval.text import plural
 
 
@@ -71,7 +71,6 @@ def demo() -> None:
     from rdf_kgeval.sources import read_beliefs
     from rdf_kgeval.verdicts import Answer
 
-    announce_compiling()
     folder = resource("examples/motivating")
     rules = read_ontology(folder / "ontology.ttl") + read_rules(folder / "rules")
     graph = couple(read_beliefs(folder / "kg.ttl"), rules)
@@ -123,6 +122,7 @@ def compare(
     ),
     report: Annotated[Path | None, typer.Option(metavar="F.html", help="Write the plots here.")] = None,
     as_json: AsJson = False,
+    config: Config = None,
     options: SourceOptions,
 ) -> None:
     """Compare methods on a graph whose labels are known, over many seeds.

@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from scipy.sparse import csgraph
 
 from rdf_kgeval.arrays import check_length, check_range, check_starts, damaged, map_arrays, save_arrays
 from rdf_kgeval.beliefs import Beliefs, Ints, Role, Triple
@@ -147,6 +145,9 @@ class CouplingGraph:
     @cached_property
     def component(self) -> Ints:
         """Each atom's connected component, numbered by their least atoms; -1 for an atom in no constraint."""
+        from scipy import sparse
+        from scipy.sparse import csgraph
+
         tie = np.ones(max(len(self.atom) - 1, 0), dtype=bool)
         tie[self.start[1:-1] - 1] = False
         left, right = self.atom[:-1][tie], self.atom[1:][tie]
@@ -284,6 +285,8 @@ def couple(
         threads: how many threads DuckDB may use.
         space: where large arrays go.
     """
+    from scipy import sparse
+
     rules = tuple(rules)
     _refuse_duplicates(rules)
     found = ground(beliefs, rules, max_groundings=max_groundings, threads=threads, space=space)

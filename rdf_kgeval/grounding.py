@@ -8,9 +8,8 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,6 +24,9 @@ from rdf_kgeval.space import RAM, Space, in_words
 from rdf_kgeval.store import BeliefStore
 from rdf_kgeval.text import plural
 from rdf_kgeval.vocabulary import OTHER, LiteralValues, Vocabulary
+
+if TYPE_CHECKING:
+    import duckdb
 
 MAX_GROUNDINGS = 50_000_000
 """Default limit on the groundings of all rules together."""
@@ -66,6 +68,8 @@ def ground(
     Raises:
         InputError: a rule has too many groundings, or a SPARQL engine cannot evaluate it.
     """
+    import duckdb
+
     with ExitStack() as stack:
         spill = stack.enter_context(tempfile.TemporaryDirectory(prefix="kgeval-", dir=space.folder))
         config: dict[str, Any] = {
@@ -92,7 +96,7 @@ def ground(
 class _Grounder:
     def __init__(
         self,
-        connection: duckdb.DuckDBPyConnection,
+        connection: "duckdb.DuckDBPyConnection",
         beliefs: Beliefs,
         rules: Sequence[Rule],
         limit: int,

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from rdf_kgeval.configuration import long_name
 from rdf_kgeval.namespaces import LABEL_PROPERTIES
+from rdf_kgeval.text import printable
 
 if TYPE_CHECKING:
     from rdf_kgeval.runs import Coupling
@@ -47,9 +49,14 @@ class SourceOptions:
             metavar="PATH", help="Rules: .rq, SHACL, AMIE or AnyBURL files, or folders (repeatable)."
         ),
     ] = None
-    mine: Annotated[bool, typer.Option("--mine", help="Mine rules from the beliefs themselves.")] = False
+    mine: Annotated[
+        bool | None, typer.Option("--mine/--no-mine", help="Mine rules from the beliefs themselves.")
+    ] = None
     follow_imports: Annotated[
-        bool, typer.Option("--follow-imports", help="Fetch what the ontology's owl:imports name.")
+        bool,
+        typer.Option(
+            "--follow-imports/--no-follow-imports", help="Fetch what the ontology's owl:imports name."
+        ),
     ] = False
     max_groundings: Annotated[
         int, typer.Option(min=1, metavar="N", help="Refuse rules with more groundings than this.")
@@ -103,8 +110,26 @@ class SourceOptions:
 
         return None if self.memory_limit is None else parse_size(self.memory_limit)
 
-    def coupling(self) -> "Coupling":
-        """By what to couple it."""
+    @property
+    def says_no_rules(self) -> bool:
+        """Whether nothing was said of rules, not even that there are none."""
+        return not self.ontology and not self.rules and self.mine is None
+
+    def chosen(self) -> dict[str, Any]:
+        """What was given, by long names, as a configuration file can repeat it."""
+        given = {long_name(f.name): (getattr(self, f.name), f.default) for f in fields(self)}
+        return {
+            name: [printable(str(one)) for one in value]
+            if isinstance(value, list)
+            else printable(str(value))
+            if isinstance(value, Path)
+            else value
+            for name, (value, default) in given.items()
+            if value != default and value is not None
+        }
+
+    def coupling(self, *, discover: bool = False) -> "Coupling":
+        """By what to couple it; where nothing was said, by what can be discovered, if that is wanted."""
         from rdf_kgeval.runs import Coupling
 
         mining = None
@@ -118,6 +143,7 @@ class SourceOptions:
             follow_imports=self.follow_imports,
             max_groundings=self.max_groundings,
             mine=mining,
+            discover=discover and self.says_no_rules,
         )
 
 
@@ -157,7 +183,8 @@ class MethodOptions:
     ] = None
     level: Annotated[float | None, typer.Option(metavar="L", help="Confidence of the interval.")] = None
     strict: Annotated[
-        bool | None, typer.Option("--strict", help="Promise the level at every accuracy, not on average.")
+        bool | None,
+        typer.Option("--strict/--no-strict", help="Promise the level at every accuracy, not on average."),
     ] = None
     objective: Annotated[
         str | None,

@@ -11,7 +11,7 @@ import typer
 from rdf_kgeval.commands import AsJson, RunArgument, report, serve_pages
 from rdf_kgeval.errors import InputError, RunError
 from rdf_kgeval.options import MethodOptions, takes
-from rdf_kgeval.terminal import announce_compiling, say, write_whole
+from rdf_kgeval.terminal import say, write_whole
 from rdf_kgeval.text import plural, printable
 
 EXPORTED = "exported.txt"
@@ -84,7 +84,6 @@ def export(
 
     if to not in FORMATS:
         raise typer.BadParameter(f"tasks are for {', '.join(FORMATS)}")
-    announce_compiling()
     with open_evaluation(open_run(run), method.chosen()) as evaluation:
         requests = evaluation.next(tasks)
         if not requests:
@@ -118,7 +117,6 @@ def import_(
 
     opened = open_run(run)
     results = read_results(file)
-    announce_compiling()
     with open_evaluation(opened, {}) as evaluation:
         imported = to_verdicts(evaluation, results, _exported(run))
         evaluation.record(*imported.verdicts)

@@ -1,14 +1,21 @@
-"""The commands that publish: the record and the report."""
+"""The commands that give the result away: labels, the record and the report."""
 
-from collections.abc import Callable
+import csv
+import json
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rdf_kgeval.commands import MaxMargin, MinAccuracy, RunArgument, check
+from rdf_kgeval.commands import AsJson, MaxMargin, MinAccuracy, RunArgument, check
 from rdf_kgeval.deliveries import check_output, publish_to, report_to, write_back_to
 from rdf_kgeval.options import OutputOptions
+
+if TYPE_CHECKING:
+    from rdf_kgeval.evaluation import Evaluation
+    from rdf_kgeval.runs import Run
 
 
 def publish(
@@ -116,4 +123,53 @@ def report(
     check(evaluation, min_accuracy, max_margin)
 
 
-COMMANDS: tuple[Callable[..., None], ...] = (publish, report)
+def labels(
+    run: RunArgument,
+    wrong: Annotated[bool, typer.Option("--wrong", help="Only what is false.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the labels of beliefs, asked or inferred, with soft truth and reason, as CSV.
+
+    Example:
+      kgeval labels run --wrong > to-repair.csv
+    """
+    from rdf_kgeval.runs import open_run, read_evaluation
+
+    opened = open_run(run)
+    rows = _label_rows(opened, read_evaluation(opened), wrong)
+    if as_json:
+        typer.echo("[")
+        for number, row in enumerate(rows):
+            typer.echo(("," if number else "") + json.dumps(row, ensure_ascii=False))
+        typer.echo("]")
+        return
+    writer = csv.DictWriter(sys.stdout, _LABEL_COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+
+
+_LABEL_COLUMNS = ("id", "subject", "predicate", "object", "label", "truth", "source", "reason")
+
+
+def _label_rows(opened: "Run", evaluation: "Evaluation", wrong: bool) -> Iterator[dict[str, Any]]:
+    from rdf_kgeval.inference.explanation import explain, reason
+
+    inference = evaluation.inference
+    for row, label in zip(opened.beliefs.rows.tolist(), inference.label().tolist(), strict=True):
+        if label == 0 or (label == 1 and not wrong):
+            human = row in inference.verdicts
+            told = "" if human else reason(explain(inference, row, most=1), opened.in_words)
+            s, p, o = opened.beliefs.triple(row)
+            yield {
+                "id": opened.beliefs.id(row),
+                "subject": s,
+                "predicate": p,
+                "object": o,
+                "label": label,
+                "truth": round(float(inference.x[row]), 4),
+                "source": "human" if human else "inferred",
+                "reason": told,
+            }
+
+
+COMMANDS: tuple[Callable[..., None], ...] = (labels, publish, report)

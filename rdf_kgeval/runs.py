@@ -19,14 +19,13 @@ import pyoxigraph as ox
 
 from rdf_kgeval.beliefs import Beliefs, Role
 from rdf_kgeval.coupling import CouplingGraph, couple
+from rdf_kgeval.discovery import propose_rules, propose_scope
 from rdf_kgeval.errors import InputError, KgevalError, RunError
 from rdf_kgeval.fieldtypes import checked
 from rdf_kgeval.files import Progress
 from rdf_kgeval.grounding import MAX_GROUNDINGS
 from rdf_kgeval.labels import Labels
-from rdf_kgeval.ontology import read_ontology
 from rdf_kgeval.rule import Rule
-from rdf_kgeval.rules import read_rules
 from rdf_kgeval.runconfig import FORMAT, check_digests, digest_of, digests, read_config, sync, write_config
 from rdf_kgeval.sources import Loaded, Sources, load
 from rdf_kgeval.space import Space
@@ -144,9 +143,14 @@ class Coupling:
     max_groundings: int = MAX_GROUNDINGS
     mine: "MiningOptions | None" = None
     """What to mine from the beliefs themselves, beside the rules of the files."""
+    discover: bool = False
+    """Take what the beliefs say of themselves, and what can be mined from them quickly."""
 
     def read(self) -> list[Rule]:
         """All rules, of the ontologies first."""
+        from rdf_kgeval.ontology import read_ontology  # with rdflib, which an opened run does not need
+        from rdf_kgeval.rules import read_rules
+
         ontology = (
             read_ontology(*self.ontologies, follow_imports=self.follow_imports) if self.ontologies else []
         )
@@ -159,11 +163,19 @@ def create_run(
     coupling: Coupling,
     lang: str,
     progress: Progress,
+    repeatable: Mapping[str, Any] | None = None,
     memory_limit: int | None = None,
 ) -> Loaded:
     """Read the sources into a new run directory and couple the beliefs.
 
-    The memory limit, in bytes, is the run's: it holds for all that is done with it later.
+    Args:
+        folder: the run directory to make.
+        sources: what to read.
+        coupling: by what to couple it.
+        lang: the language of labels for people.
+        progress: called as it goes on.
+        repeatable: further entries of `config.json`: what is needed to do it again.
+        memory_limit: in bytes; it is the run's, and holds for all that is done with it later.
     """
     if folder.exists():
         raise RunError(f"{printable(str(folder))} already exists; choose another name or remove it")
@@ -171,15 +183,11 @@ def create_run(
     with _workshop(folder) as partial:
         space = Space(memory_limit, partial)
         loaded = load(sources, partial / "pages", progress, space)
-        if coupling.mine is not None:
-            from rdf_kgeval.mining import mine
-
-            mined = mine(loaded.beliefs, coupling.mine, known=rules, progress=progress)
-            rules += mined
-            note = f"{plural(len(mined), 'rule')} mined from the beliefs; kgeval show --rules lists them"
-            loaded = replace(loaded, notes=[*loaded.notes, note])
-        progress("coupling", 0, None)
-        graph = couple(loaded.beliefs, rules, max_groundings=coupling.max_groundings, space=space)
+        if coupling.discover and not sources.scope.predicates and sources.scope.query is None:
+            proposal = propose_scope(loaded.beliefs, sources.label_properties)
+            loaded = replace(loaded, beliefs=proposal.beliefs, notes=[*loaded.notes, *proposal.notes])
+        graph, notes = _couple(loaded.beliefs, rules, coupling, progress, space)
+        loaded = replace(loaded, notes=[*loaded.notes, *notes])
         for name in ("beliefs", "coupling"):
             shutil.rmtree(partial / name, ignore_errors=True)
         loaded.beliefs.save(partial / "beliefs")
@@ -187,14 +195,38 @@ def create_run(
         shutil.rmtree(partial / "pages", ignore_errors=True)
         if space.note:
             loaded = replace(loaded, notes=[*loaded.notes, space.note])
-        config = _config(sources, coupling, loaded, lang)
-        write_config(partial, {**config, "memory_limit": memory_limit, "sha256": digests(partial)})
+        made = {"memory_limit": memory_limit, "sha256": digests(partial), **(repeatable or {})}
+        write_config(partial, {**_config(sources, coupling, loaded, lang), **made})
         (partial / _LOCK).unlink()
         for path in (*partial.rglob("*"), partial):
             sync(path)
         partial.rename(folder)
         sync(folder.parent)
     return loaded
+
+
+def _couple(
+    beliefs: Beliefs, rules: list[Rule], coupling: Coupling, progress: Progress, space: Space
+) -> tuple[CouplingGraph, Sequence[str]]:
+    """Couple by the rules given and those found in the beliefs; of the latter, by as many as will do."""
+    notes: Sequence[str] = ()
+    if coupling.mine is not None:
+        from rdf_kgeval.mining import mine
+
+        mined = mine(beliefs, coupling.mine, known=rules, progress=progress)
+        rules = [*rules, *mined]
+        notes = [f"{plural(len(mined), 'rule')} mined from the beliefs; kgeval show --rules lists them"]
+    elif coupling.discover:
+        rules, notes = propose_rules(beliefs, progress)
+    progress("coupling", 0, None)
+    while True:
+        try:
+            return couple(beliefs, rules, max_groundings=coupling.max_groundings, space=space), notes
+        except InputError:
+            if not coupling.discover or not rules:
+                raise
+            rules = rules[: len(rules) // 2]  # the surest come first
+            notes = [*notes, f"these rules have too many groundings; the surest {len(rules):,} are used"]
 
 
 def open_run(folder: Path) -> Run:
@@ -272,6 +304,7 @@ def _config(sources: Sources, coupling: Coupling, loaded: Loaded, lang: str) -> 
         ],
         "rules": [printable(str(path)) for path in coupling.rules],
         "mine": asdict(coupling.mine) if coupling.mine else None,
+        "discover": coupling.discover,
         "endpoint": sources.endpoint.name if sources.endpoint else None,
         "scope": {
             "predicates": list(scope.predicates),

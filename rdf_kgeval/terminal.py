@@ -1,6 +1,7 @@
 """What commands say: data to standard output, messages and progress to standard error."""
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,10 +27,17 @@ def say(message: str) -> None:
     typer.echo(message, err=True)
 
 
-def announce_compiling() -> None:
-    """Say why the first run after an installation is slow."""
-    if not any((Path(__file__).parent / "inference" / "__pycache__").glob("*.nbi")):
-        say("compiling the solver, once after installation; this takes a minute or two")
+def open_browser(link: str) -> None:
+    """Open a page for somebody who sits at this machine, and for nobody else."""
+    has_display = sys.platform in ("darwin", "win32") or any(
+        os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")
+    )
+    if has_display and sys.stdin.isatty() and sys.stderr.isatty():
+        import threading
+        import webbrowser
+
+        # Some browsers return only when they are closed.
+        threading.Thread(target=webbrowser.open, args=(link,), daemon=True).start()
 
 
 def write_whole(path: Path, text: str) -> None:

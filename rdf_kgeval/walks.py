@@ -5,11 +5,13 @@ three steps is one number in base `n_steps + 1`: its first step is the last digi
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar, cast
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from rdf_kgeval.compiled import compiled
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -19,8 +21,8 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def kernel(function: _F) -> _F:
-    """Compile a function over arrays: kept on disk between runs, without the interpreter lock."""
-    return cast(_F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+    """Compile a function over arrays, with exact arithmetic."""
+    return compiled(function, (Path(__file__),))
 
 
 class Graph(NamedTuple):

@@ -20,6 +20,8 @@ class Served:
 
     process: subprocess.Popen[str]
     links: dict[str, str]
+    said: str = ""
+    """What it said until the pages could be opened."""
 
     @property
     def port(self) -> int:
@@ -51,7 +53,7 @@ def launch(*arguments: str) -> Served:
         if match := re.match(r"(\S+): (http://\S+/in/\S+)", line):
             links[match[1]] = match[2]
         if line.startswith("Ctrl-C"):
-            return Served(process, links)
+            return Served(process, links, "".join(said))
     raise RuntimeError("".join(said))
 
 

@@ -1,6 +1,4 @@
 import dataclasses
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.inference.kernel import drop_stale
 from rdf_kgeval.inference.solver import Model, Solution, SolverOptions, solve
 from tests.hinges import model_of, models, objective, projected_gradient, solve_by_clarabel, solve_by_lbfgs
 
@@ -88,16 +85,6 @@ def test_components_in_two_threads_give_the_same_as_in_one() -> None:
     one, two = solve(model), solve(model, SolverOptions(threads=2))
     assert (one.x == two.x).all()
     assert one.residual <= 2e-6 * EPS
-
-
-def test_compiled_code_older_than_any_kernel_is_dropped(tmp_path: Path) -> None:
-    kept = tmp_path / "__pycache__"
-    kept.mkdir()
-    for age, path in enumerate([kept / "new.nbi", tmp_path / "a.py", kept / "old.nbi", tmp_path / "b.py"]):
-        path.touch()
-        os.utime(path, (1000.0 - age, 1000.0 - age))
-    drop_stale(tmp_path)
-    assert [path.name for path in kept.iterdir()] == ["new.nbi"]
 
 
 def test_empty_model() -> None:

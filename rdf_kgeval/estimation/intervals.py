@@ -10,7 +10,6 @@ from math import exp, inf, lgamma
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 from scipy.special import betainc, betaincinv, betaln, ndtri
 
 Floats = NDArray[np.float64]
@@ -67,6 +66,8 @@ def hpd(a: float, b: float, level: float) -> Interval:
         return 0.0, upper(0.0)
     if slope(top) >= 0:
         return last, 1.0
+    from scipy.optimize import brentq  # which takes longer to load than all the rest here
+
     lo = float(brentq(slope, bottom, top, xtol=1e-12))
     return lo, upper(lo)
 

@@ -1,0 +1,49 @@
+"""What commands load before they do anything: only what they need."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.functional.test_cli import EXAMPLE, kgeval
+
+CODE = """
+import sys
+from rdf_kgeval.cli import main
+try:
+    main()
+except SystemExit as done:
+    assert not done.code, done.code
+print(*(name for name in sys.modules if "." not in name or name == "scipy.optimize"), file=sys.stderr)
+"""
+SERVING = {"starlette", "uvicorn", "jinja2", "matplotlib"}
+READING = {"rdflib", "owlrl", "SPARQLWrapper", "duckdb"}
+COMPUTING = {"numpy", "scipy", "numba", "pyoxigraph"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("startup")
+    made = kgeval("init", "run", EXAMPLE / "kg.ttl", "--ontology", EXAMPLE / "ontology.ttl", cwd=folder)
+    assert made.returncode == 0, made.stderr
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("arguments", "unneeded"),
+    [
+        (["--help"], SERVING | READING | COMPUTING | {"tomllib", "asyncio", "email"}),
+        (["evaluate", "--help"], SERVING | READING | COMPUTING | {"tomllib", "asyncio"}),
+        (["show", "run"], SERVING | READING | {"numba"}),
+        (["estimate", "run"], SERVING | READING | {"scipy.optimize"}),
+        (["labels", "run"], SERVING | READING | {"scipy.optimize"}),
+    ],
+)
+def test_a_command_loads_only_what_it_needs(folder: Path, arguments: list[str], unneeded: set[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", CODE, *arguments], cwd=folder, capture_output=True, text=True, check=True
+    )
+    loaded = set(done.stderr.split())
+    assert "typer" in loaded
+    assert not loaded & unneeded
