@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rdf_kgeval import discovery
-from rdf_kgeval.beliefs import Beliefs, BeliefsBuilder, Role
+from rdf_kgeval.beliefs import Beliefs, Role
+from rdf_kgeval.builder import BeliefsBuilder
 from rdf_kgeval.coupling import couple
 from rdf_kgeval.discovery import propose_rules, propose_scope
 from rdf_kgeval.errors import InputError
