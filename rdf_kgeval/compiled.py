@@ -59,8 +59,8 @@ class _Announcement(event.Listener):
             _log.warning("compiling numerical code, once after installation; this takes a minute or two")
         else:
             _log.warning(
-                "compiling numerical code takes a minute or two each time, as there is no folder to keep it in; "
-                "set NUMBA_CACHE_DIR to one that can be written"
+                "compiling numerical code takes a minute or two each time, as there is no folder to keep it "
+                "in; set NUMBA_CACHE_DIR to one that can be written"
             )
 
     def on_end(self, event: event.Event) -> None:

@@ -107,8 +107,8 @@ def propose_rules(beliefs: Beliefs, progress: Progress = lambda *_: None) -> tup
         return axioms, notes
     if len(beliefs) > MOST_TRIPLES:
         note = (
-            f"rules are mined from more than {MOST_TRIPLES:,} triples only if you say --mine, since that takes "
-            "long; without rules nothing is inferred, but the accuracy is estimated all the same"
+            f"rules are mined from more than {MOST_TRIPLES:,} triples only if you say --mine, since that "
+            "takes long; without rules nothing is inferred, but the accuracy is estimated all the same"
         )
         return axioms, [*notes, note]
     from rdf_kgeval.mining import mine  # with numba, which nothing else needs here
@@ -130,7 +130,7 @@ def mining_options() -> "MiningOptions":
     """How rules are mined for users who did not ask for it: within a minute or so."""
     from rdf_kgeval.miningindex import MiningOptions
 
-    return MiningOptions(max_walks=_WALKS, max_per_head=10, max_groundings=100_000)
+    return MiningOptions(max_length=2, max_walks=_WALKS, max_per_head=10, max_groundings=100_000)
 
 
 def _own_axioms(beliefs: Beliefs) -> tuple[list[Rule], Sequence[str]]:
