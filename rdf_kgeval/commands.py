@@ -86,7 +86,7 @@ def make_run(
         from rdf_kgeval.settings import Settings
 
         repeatable["evaluation"] = Settings().changed(**chosen).to_json()
-    sources, coupling = options.sources(), options.coupling(discover=discover)
+    sources, coupling = options.sources(propose_scope=discover), options.coupling(discover=discover)
     if sources.endpoint is not None:
         repeatable["options"]["endpoint"] = sources.endpoint.name
     try:

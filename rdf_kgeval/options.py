@@ -83,7 +83,7 @@ class SourceOptions:
         """Whether there is anything to read."""
         return bool(self.files or self.endpoint)
 
-    def sources(self) -> "Sources":
+    def sources(self, *, propose_scope: bool = False) -> "Sources":
         """What to read."""
         from rdf_kgeval.endpoint import Endpoint, Patience
         from rdf_kgeval.scope import Scope
@@ -99,6 +99,7 @@ class SourceOptions:
             context=self.context or [],
             context_unknown=self.context_unknown or [],
             scope=Scope.of(predicates=self.predicate or [], graph=self.graph, scope=self.scope),
+            propose_scope=propose_scope,
             format=self.format_,
             label_properties=[iri(iri_term(p)) for p in self.label_property or LABEL_PROPERTIES],
         )

@@ -28,7 +28,7 @@ from rdf_kgeval.labels import Labels
 from rdf_kgeval.rule import Rule
 from rdf_kgeval.runconfig import FORMAT, check_digests, digest_of, digests, read_config, sync, write_config
 from rdf_kgeval.sources import Loaded, Sources, load
-from rdf_kgeval.space import Space
+from rdf_kgeval.space import RAM, Space
 from rdf_kgeval.text import plural, printable
 from rdf_kgeval.verdicts import Record, VerdictLog, belief_of, read_log
 
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from rdf_kgeval.settings import Settings
 
 _LOCK = ".kgeval-lock"
+_VERDICTS = "verdicts.jsonl"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,11 +71,11 @@ class Run:
     @property
     def verdict_log(self) -> Path:
         """Where the verdicts are."""
-        return self.folder / "verdicts.jsonl"
+        return self.folder / _VERDICTS
 
     def refuse_lost_verdicts(self) -> None:
-        """Raise an error if there was a log of verdicts and is none: an empty one has to be meant."""
-        if "evaluation" in self.config and not os.path.lexists(self.verdict_log):
+        """Raise an error if there is no log of verdicts: every run begins with an empty one."""
+        if not os.path.lexists(self.verdict_log):
             raise RunError(
                 f"{printable(str(self.verdict_log))} is missing, and with it what people said; restore it "
                 "from a copy, or make an empty file of that name to start anew"
@@ -183,7 +184,7 @@ def create_run(
     with _workshop(folder) as partial:
         space = Space(memory_limit, partial)
         loaded = load(sources, partial / "pages", progress, space)
-        if coupling.discover and not sources.scope.predicates and sources.scope.query is None:
+        if sources.propose_scope and not sources.scope.predicates and sources.scope.query is None:
             proposal = propose_scope(loaded.beliefs, sources.label_properties)
             loaded = replace(loaded, beliefs=proposal.beliefs, notes=[*loaded.notes, *proposal.notes])
         graph, notes = _couple(loaded.beliefs, rules, coupling, progress, space)
@@ -197,6 +198,7 @@ def create_run(
             loaded = replace(loaded, notes=[*loaded.notes, space.note])
         made = {"memory_limit": memory_limit, "sha256": digests(partial), **(repeatable or {})}
         write_config(partial, {**_config(sources, coupling, loaded, lang), **made})
+        (partial / _VERDICTS).touch()
         (partial / _LOCK).unlink()
         for path in (*partial.rglob("*"), partial):
             sync(path)
@@ -206,7 +208,7 @@ def create_run(
 
 
 def _couple(
-    beliefs: Beliefs, rules: list[Rule], coupling: Coupling, progress: Progress, space: Space
+    beliefs: Beliefs, rules: list[Rule], coupling: Coupling, progress: Progress, space: Space = RAM
 ) -> tuple[CouplingGraph, Sequence[str]]:
     """Couple by the rules given and those found in the beliefs; of the latter, by as many as will do."""
     notes: Sequence[str] = ()
@@ -365,7 +367,7 @@ def _clear(partial: Path) -> None:
     """Remove what kgeval made, and the directory if nothing else is in it."""
     for name in ("pages", "beliefs", "coupling"):
         shutil.rmtree(partial / name, ignore_errors=True)
-    for name in ("config.json", _LOCK):
+    for name in ("config.json", _VERDICTS, _LOCK):
         (partial / name).unlink(missing_ok=True)
     with suppress(OSError):
         partial.rmdir()

@@ -38,6 +38,8 @@ class Sources:
     context: Sequence[Path] = ()
     context_unknown: Sequence[Path] = ()
     scope: Scope = field(default_factory=Scope)
+    propose_scope: bool = False
+    """Without predicates or a query in the scope, whether names and the schema are background."""
     format: str | None = None
     """A file name extension or media type, for files whose names do not tell."""
     label_properties: Sequence[str] = LABEL_PROPERTIES

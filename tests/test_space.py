@@ -53,7 +53,9 @@ def test_large_arrays_are_files_that_nobody_sees(tmp_path: Path) -> None:
 
 def _made(folder: Path, limit: int | None) -> Path:
     coupling = Coupling(ontologies=[EXAMPLE / "ontology.ttl"], rules=[EXAMPLE / "rules"])
-    create_run(folder, Sources(files=[EXAMPLE / "kg.ttl"]), coupling, "en", lambda *_: None, limit)
+    create_run(
+        folder, Sources(files=[EXAMPLE / "kg.ttl"]), coupling, "en", lambda *_: None, memory_limit=limit
+    )
     return folder
 
 

@@ -137,7 +137,8 @@ def test_a_leftover_of_a_killed_save_is_no_obstacle(folder: Path) -> None:
     (folder / "run.partial" / "beliefs").mkdir(parents=True)
     (folder / "run.partial" / ".kgeval-lock").touch()
     assert kgeval("init", "run", "kg.ttl", cwd=folder).returncode == 0
-    assert sorted(p.name for p in (folder / "run").iterdir()) == ["beliefs", "config.json", "coupling"]
+    made = sorted(p.name for p in (folder / "run").iterdir())
+    assert made == ["beliefs", "config.json", "coupling", "verdicts.jsonl"]
 
 
 def test_no_parent_folder_is_made(folder: Path) -> None:
