@@ -1,33 +1,52 @@
-"""Runs the README: files are written, commands and Python run, and shown output is found."""
+"""Runs the README and the pages of docs/: files are written, commands and Python run, outputs are compared."""
 
-import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
-README = Path(__file__).parents[1] / "README.md"
-BLOCK = re.compile(r"^```(\w+) ?([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+import pytest
+
+from tests.blocks import Reader, blocks
+from tests.conftest import Server, free_port
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+PAGES = [README, *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-def test_the_tutorial_runs(tmp_path: Path) -> None:
-    tutorial = README.read_text().split("## Tutorial", 1)[1].split("\n## ", 1)[0]
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environ = {**os.environ, "PATH": path, "COLUMNS": "200"}
-    output = ""
-    ran = 0
-    for language, note, body in BLOCK.findall(tutorial):
-        if note.startswith("file="):
-            (tmp_path / note[5:]).write_text(body)
-        elif note == "output":
-            for line in body.strip().splitlines():
-                assert line.strip() in output, line
-        elif note != "skip":
-            command = ["bash", "-ec", body] if language == "sh" else [sys.executable, "-c", body]
-            done = subprocess.run(
-                command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False
-            )
-            assert done.returncode == 0, done.stderr
-            output = done.stdout
-            ran += 1
-    assert ran >= 5
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_the_page_runs(page: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    text = page.read_text()
+    addresses = {"localhost:7878": f"127.0.0.1:{free_port()}"}
+    if "localhost:8890" in text:
+        virtuoso: Server = request.getfixturevalue("virtuoso")
+        addresses["localhost:8890"] = urlsplit(virtuoso.query).netloc
+    reader = Reader(tmp_path, addresses)
+    reader.follow(blocks(text))
+
+
+def test_what_is_not_run_cannot_run() -> None:
+    skipped = [block.body for page in PAGES for block in blocks(page.read_text()) if block.note == "skip"]
+    assert all(re.match("(make|git|mkdocs) ", body) for body in skipped), skipped
+
+
+def test_the_readme_links_to_what_is_there() -> None:
+    links = re.findall(r"\]\(([^)#]+)", README.read_text())
+    assert len(links) > 10
+    assert [link for link in links if "://" not in link and not (ROOT / link).exists()] == []
+
+
+def test_the_site_builds(tmp_path: Path) -> None:
+    command = [Path(sys.executable).with_name("mkdocs"), "build", "--strict", "--site-dir", tmp_path / "site"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    pages = {path.relative_to(tmp_path / "site"): path.read_text() for path in tmp_path.rglob("*.html")}
+    assert all("<script src=\"http" not in page and "googleapis" not in page for page in pages.values())
+    assert "<math" in pages[Path("method.html")]
+    assert "arithmatex" not in pages[Path("method.html")]
