@@ -17,7 +17,7 @@ import rdf_kgeval
 from rdf_kgeval.cli import app
 
 ROOT = Path(__file__).parents[1]
-NOTE = re.compile(r"^```(\w+) (?:file=(\S+)|\w+)$", re.MULTILINE)
+NOTE = re.compile(r"^```(\w+) (?:file=(\S+)|\S+)$", re.MULTILINE)
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
 SECTIONS = (
     ("Classes", (OWL.Class,), {"subclass of": RDFS.subClassOf}),
@@ -53,7 +53,7 @@ def on_page_content(html: str, **_: object) -> str:
 
 def cli() -> str:
     """Every command, as `--help` describes it."""
-    os.environ["COLUMNS"] = "100"
+    os.environ["COLUMNS"] = "86"
     parts = ["# Commands", "What `kgeval --help` and `--help` of each command print."]
     for name in ("", *get_command(app).commands):  # type: ignore[attr-defined]
         help_ = CliRunner().invoke(app, [*name.split(), "--help"], prog_name="kgeval").stdout

@@ -5,7 +5,8 @@ A word after the language says what a block is:
 - `file=NAME` is written to that file;
 - `output` is what the block before it prints; `...` stands for anything, on a line of its own for any lines;
 - `serve` is a server that runs until the end of the page;
-- `people` is a kgeval that shows pages to annotators: here they answer by `gold.csv`;
+- `people` is a kgeval that shows pages to annotators: here they answer by the folder's `gold.csv`, or by that
+  of the motivating example where there is none;
 - `types=LETTERS` is answered at the terminal, one letter to a line;
 - `install` is run by itself, in a fresh virtual environment (`make stress`);
 - `skip` is not run.
@@ -35,6 +36,7 @@ BLOCK = re.compile(r"^```(\w+) ?([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"^(?!dashboard)\S+: (http://\S+/in/\S+)$", re.MULTILINE)
 COMPILING = re.compile(r"^compiling .*\n", re.MULTILINE)
 COLUMNS = 100
+EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,7 @@ class Reader:
         self._servers: list[subprocess.Popen[str]] = []
         home = folder / ".home"
         home.mkdir()
+        (folder / "examples").symlink_to(EXAMPLES)
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         self._environ = {**os.environ, "PATH": path, "COLUMNS": str(COLUMNS), "HOME": str(home)}
 
@@ -135,7 +138,7 @@ class Reader:
         raise RuntimeError(f"no answer at {stand_in}")
 
     def _judge(self, body: str) -> str:
-        """Start the command, answer everything on its page, and press Ctrl-C if it still runs."""
+        """Start the command and answer everything on its pages; `kgeval serve` is then stopped by Ctrl-C."""
         if "kgeval serve" in body:
             body = f"{body.rstrip()} --port 0\n"
         process = self._start(Block("sh", "", f"exec {body}"))
@@ -147,16 +150,15 @@ class Reader:
                 break
         links = LINK.findall(said)
         asyncio.run(self._answer(links))
-        try:
-            rest, _ = process.communicate(timeout=5)
-        except subprocess.TimeoutExpired:
+        if "kgeval serve" in body:
             os.killpg(process.pid, signal.SIGINT)
-            rest, _ = process.communicate(timeout=60)
+        rest, _ = process.communicate(timeout=120)
         assert process.returncode == 0, f"{body}\n{said}{rest}"
         return said + rest
 
     async def _answer(self, links: list[str]) -> None:
-        gold = read_gold(self._folder / "gold.csv")
+        own = self._folder / "gold.csv"
+        gold = read_gold(own if own.exists() else EXAMPLES / "motivating" / "gold.csv")
         label = {hashlib.sha256(f"{' '.join(t)} .".encode()).hexdigest(): true for t, true in gold.items()}
         async with asyncio.timeout(300), asyncio.TaskGroup() as tasks:
             for link in links:

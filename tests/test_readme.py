@@ -47,6 +47,6 @@ def test_the_site_builds(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     pages = {path.relative_to(tmp_path / "site"): path.read_text() for path in tmp_path.rglob("*.html")}
-    assert all("<script src=\"http" not in page and "googleapis" not in page for page in pages.values())
+    assert all('<script src="http' not in page and "googleapis" not in page for page in pages.values())
     assert "<math" in pages[Path("method.html")]
     assert "arithmatex" not in pages[Path("method.html")]
