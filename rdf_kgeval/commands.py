@@ -307,7 +307,9 @@ def sentence(result: dict[str, Any]) -> str:
 
         none = result["policy"] in CONTROLLED
         why = "which carries no interval" if none else "whose interval is given when asking stops"
-        return f"accuracy {result['accuracy']:.1%} by {result['policy']}/{result['estimator']}, {why}: {known}"
+        return (
+            f"accuracy {result['accuracy']:.1%} by {result['policy']}/{result['estimator']}, {why}: {known}"
+        )
     low, high = result["interval"]
     sure = f"between {low:.1%} and {high:.1%} ({result['level']:.4g} level)"
     return f"accuracy {result['accuracy']:.1%}, {sure}: {known}"
