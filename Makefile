@@ -1,10 +1,10 @@
-# make demo: the main job, in seconds.  make test: lint, types, layers, tests.  make stress: what takes longer.
+# make demo: the main job, in seconds.  make test: lint, types, layers, tests.  make stress: what takes longer.  make docs: build/site.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: test stress demo lint servers
+.PHONY: test stress demo docs lint servers
 
 test: $(READY) servers lint
 	$(BIN)/pytest
@@ -14,6 +14,10 @@ stress: $(READY) servers
 
 demo: $(READY)
 	$(BIN)/kgeval demo
+
+docs: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo build/site/index.html
 
 lint: $(READY)
 	$(BIN)/ruff check .

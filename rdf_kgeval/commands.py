@@ -348,9 +348,12 @@ def sentence(result: dict[str, Any]) -> str:
     if result["accuracy"] is None:
         return f"accuracy unknown: {known}"
     if result["interval"] is None:
+        from rdf_kgeval.settings import CONTROLLED
+
+        none = result["policy"] in CONTROLLED
+        why = "which carries no interval" if none else "whose interval is given when asking stops"
         return (
-            f"accuracy {result['accuracy']:.1%} by {result['policy']}/{result['estimator']}, "
-            f"which carries no interval: {known}"
+            f"accuracy {result['accuracy']:.1%} by {result['policy']}/{result['estimator']}, {why}: {known}"
         )
     low, high = result["interval"]
     sure = f"between {low:.1%} and {high:.1%} ({result['level']:.4g} level)"
