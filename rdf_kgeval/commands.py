@@ -15,11 +15,12 @@ import typer
 
 from rdf_kgeval.deliveries import check_output, deliver
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.options import MethodOptions, OutputOptions, SourceOptions, takes
+from rdf_kgeval.options import EngineOptions, MethodOptions, OutputOptions, SourceOptions, takes
 from rdf_kgeval.terminal import announce_compiling, print_json, progress_bar, say
 from rdf_kgeval.text import plural, printable
 
 if TYPE_CHECKING:
+    from rdf_kgeval.engine import Engine
     from rdf_kgeval.evaluation import Evaluation
     from rdf_kgeval.oracles import Oracle
     from rdf_kgeval.runs import Run
@@ -51,13 +52,13 @@ MaxMargin = Annotated[
 ]
 
 
-def make_run(folder: Path, options: SourceOptions) -> None:
+def make_run(folder: Path, options: SourceOptions, engine: "Engine") -> None:
     """Read the sources into a new run directory."""
     from rdf_kgeval.runs import create_run
 
     try:
         with progress_bar() as progress:
-            loaded = create_run(folder, options.sources(), options.coupling(), options.lang, progress)
+            loaded = create_run(folder, options.sources(), options.coupling(engine), options.lang, progress)
     except KeyboardInterrupt:
         say("kgeval: stopped; the same command goes on from what was fetched")
         raise typer.Exit(130) from None
@@ -65,7 +66,7 @@ def make_run(folder: Path, options: SourceOptions) -> None:
         say(f"note: {note}")
 
 
-@takes(MethodOptions, SourceOptions, OutputOptions)
+@takes(MethodOptions, SourceOptions, EngineOptions, OutputOptions)
 def evaluate(
     *,
     oracle: OracleOption,
@@ -78,6 +79,7 @@ def evaluate(
     as_json: AsJson = False,
     method: MethodOptions,
     options: SourceOptions,
+    computing: EngineOptions,
     output: OutputOptions,
 ) -> None:
     """Evaluate a graph from the first question to the accuracy.
@@ -91,13 +93,15 @@ def evaluate(
 
     begin = time.perf_counter()
     check_output(output, has_store=bool(options.endpoint) or (run is not None and run.exists()))
+    engine = computing.chosen()
     with _folder(run, oracle) as folder:
-        if folder.exists():
-            if options.given:
-                open_run(folder).refuse_others(options.sources())
-        else:
-            make_run(folder, options)
-        opened = open_run(folder)
+        with engine:  # one that cannot start is found out before anybody answers
+            if folder.exists():
+                if options.given:
+                    open_run(folder).refuse_others(options.sources())
+            else:
+                make_run(folder, options, engine)
+        opened = open_run(folder, engine)
         if oracle == "web":
             names = annotator or ["me"]
             evaluation = serve_pages(opened, method, annotators=names, port=0, until_stopped=True)

@@ -17,6 +17,7 @@ from rdf_kgeval.clauses import Longs, by_shape, merge
 from rdf_kgeval.errors import InputError, RunError
 from rdf_kgeval.grounding import MAX_GROUNDINGS, ground
 from rdf_kgeval.rule import Rule, from_json, to_json
+from rdf_kgeval.tables import Tables
 from rdf_kgeval.text import printable
 
 
@@ -204,6 +205,7 @@ def couple(
     max_groundings: int = MAX_GROUNDINGS,
     memory_limit: str | None = None,
     threads: int | None = None,
+    tables: Tables | None = None,
 ) -> CouplingGraph:
     """Ground the rules over the beliefs and tie the beliefs together.
 
@@ -213,10 +215,18 @@ def couple(
         max_groundings: refuse to make more than this, over all rules.
         memory_limit: what DuckDB may use before it spills to disk, such as "2GB".
         threads: how many threads DuckDB may use.
+        tables: where the joins are made, if not in a DuckDB of its own.
     """
     rules = tuple(rules)
     _refuse_duplicates(rules)
-    found = ground(beliefs, rules, max_groundings=max_groundings, memory_limit=memory_limit, threads=threads)
+    found = ground(
+        beliefs,
+        rules,
+        max_groundings=max_groundings,
+        memory_limit=memory_limit,
+        threads=threads,
+        tables=tables,
+    )
     given = np.zeros(len(beliefs) + len(found.latent), dtype=bool)
     given[: len(beliefs)] = beliefs.role == Role.GIVEN
     constraints = merge(by_shape(found, rules, given))

@@ -11,6 +11,7 @@ import typer
 from rdf_kgeval.namespaces import LABEL_PROPERTIES
 
 if TYPE_CHECKING:
+    from rdf_kgeval.engine import Engine
     from rdf_kgeval.runs import Coupling
     from rdf_kgeval.sources import Sources
 
@@ -92,8 +93,8 @@ class SourceOptions:
             label_properties=[iri(iri_term(p)) for p in self.label_property or LABEL_PROPERTIES],
         )
 
-    def coupling(self) -> "Coupling":
-        """By what to couple it."""
+    def coupling(self, engine: "Engine") -> "Coupling":
+        """By what to couple it, and on what."""
         from rdf_kgeval.runs import Coupling
 
         mining = None
@@ -107,7 +108,27 @@ class SourceOptions:
             follow_imports=self.follow_imports,
             max_groundings=self.max_groundings,
             mine=mining,
+            engine=engine,
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineOptions:
+    """On what to compute."""
+
+    engine: Annotated[
+        str, typer.Option(metavar="local|spark", help="What grounds the rules and solves the model.")
+    ] = "local"
+    master: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Spark's master; by default all cores of this machine, local[*]."),
+    ] = None
+
+    def chosen(self) -> "Engine":
+        """The engine."""
+        from rdf_kgeval.engine import engine_of
+
+        return engine_of(self.engine, self.master)
 
 
 @dataclass(frozen=True, kw_only=True)

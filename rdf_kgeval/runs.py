@@ -21,6 +21,7 @@ import pyoxigraph as ox
 
 from rdf_kgeval.beliefs import Beliefs
 from rdf_kgeval.coupling import CouplingGraph, couple
+from rdf_kgeval.engine import LOCAL, Engine
 from rdf_kgeval.errors import InputError, KgevalError, RunError
 from rdf_kgeval.files import Progress
 from rdf_kgeval.grounding import MAX_GROUNDINGS
@@ -48,6 +49,8 @@ class Run:
     folder: Path
     config: dict[str, Any]
     graph: CouplingGraph
+    engine: Engine = LOCAL
+    """What solves its models."""
 
     @property
     def beliefs(self) -> Beliefs:
@@ -122,6 +125,8 @@ class Coupling:
     max_groundings: int = MAX_GROUNDINGS
     mine: "MiningOptions | None" = None
     """What to mine from the beliefs themselves, beside the rules of the files."""
+    engine: Engine = LOCAL
+    """What grounds the rules."""
 
     def read(self) -> list[Rule]:
         """All rules, of the ontologies first."""
@@ -146,7 +151,8 @@ def create_run(folder: Path, sources: Sources, coupling: Coupling, lang: str, pr
             note = f"{plural(len(mined), 'rule')} mined from the beliefs; kgeval show --rules lists them"
             loaded = replace(loaded, notes=[*loaded.notes, note])
         progress("coupling", 0, None)
-        graph = couple(loaded.beliefs, rules, max_groundings=coupling.max_groundings)
+        with coupling.engine.tables() as tables:
+            graph = couple(loaded.beliefs, rules, max_groundings=coupling.max_groundings, tables=tables)
         for name in ("beliefs", "coupling"):
             shutil.rmtree(partial / name, ignore_errors=True)
         loaded.beliefs.save(partial / "beliefs")
@@ -161,8 +167,8 @@ def create_run(folder: Path, sources: Sources, coupling: Coupling, lang: str, pr
     return loaded
 
 
-def open_run(folder: Path) -> Run:
-    """Open a run directory that `create_run` made."""
+def open_run(folder: Path, engine: Engine = LOCAL) -> Run:
+    """Open a run directory that `create_run` made, with an engine to solve its models."""
     name = printable(str(folder))
     try:
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
@@ -175,7 +181,7 @@ def open_run(folder: Path) -> Run:
     if version != _FORMAT:
         raise RunError(f"{name} was made by another version of kgeval; make the run again with kgeval init")
     graph = CouplingGraph.load(folder / "coupling", Beliefs.load(folder / "beliefs"))
-    return Run(folder=folder, config=config, graph=graph)
+    return Run(folder=folder, config=config, graph=graph, engine=engine)
 
 
 def read_evaluation(run: Run) -> "Evaluation":
@@ -220,7 +226,13 @@ def new_evaluation(
     from rdf_kgeval.evaluation import Evaluation
 
     return Evaluation(
-        run.graph, run.settings(), tuple(records), append=append, names=run.labels, threads=threads
+        run.graph,
+        run.settings(),
+        tuple(records),
+        append=append,
+        names=run.labels,
+        threads=threads,
+        solve=run.engine.solve,
     )
 
 

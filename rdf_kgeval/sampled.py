@@ -13,6 +13,7 @@ from rdf_kgeval.estimation.designs import Factory
 from rdf_kgeval.inference.confidence import updated_thetas
 from rdf_kgeval.inference.inference import infer_rows
 from rdf_kgeval.inference.live import Progress
+from rdf_kgeval.inference.solver import Solve
 from rdf_kgeval.opinions import Finding
 from rdf_kgeval.procedure import Estimated, Point, Request, spread
 from rdf_kgeval.verdicts import AMBIGUOUS, FALSE, NOT_ASKED, TRUE, Drawn
@@ -35,12 +36,27 @@ class Sampled:
     """
 
     def __init__(
-        self, graph: CouplingGraph, factory: Factory, *, uses_truth: bool, error: Error, **options: object
+        self,
+        graph: CouplingGraph,
+        factory: Factory,
+        *,
+        solve: Solve | None,
+        error: Error,
+        **options: object,
     ) -> None:
+        """Start a design.
+
+        Args:
+            graph: what couples the beliefs.
+            factory: makes the design.
+            solve: finds the soft truths that the design starts from, if it does.
+            error: known error rates of annotators.
+            **options: the design's own.
+        """
         self._graph = graph
         self._factory = factory
         self._options = options
-        self._uses_truth = uses_truth
+        self._solve = solve
         self._given_error = error
         self._outcome = np.full(graph.n_beliefs, NOT_ASKED, np.int8)
         self._truth = np.full(graph.n_beliefs, 0.5)
@@ -117,9 +133,7 @@ class Sampled:
 
     def history(self, most: int | None = None) -> list[Point]:
         """The running estimate; inference waits for the end."""
-        past = Sampled(
-            self._graph, self._factory, uses_truth=self._uses_truth, error=self._error, **self._options
-        )
+        past = Sampled(self._graph, self._factory, solve=self._solve, error=self._error, **self._options)
         wanted = set(spread(len(self._drawn), most))
         points = []
         for asked, (position, drawn) in enumerate(self._drawn.items(), start=1):
@@ -160,10 +174,11 @@ class Sampled:
             known = np.full(len(self._outcome), NOT_ASKED, np.int8)
             known[certain] = np.where(self._outcome[certain] == AMBIGUOUS, NOT_ASKED, self._outcome[certain])
             truth = None
-            if self._uses_truth:
+            if self._solve is not None:
                 verdicts = {int(beliefs.rows[i]): self._truth[i] for i in certain if known[i] != NOT_ASKED}
                 sure = {row: round(value) for row, value in verdicts.items()}
-                truth = infer_rows(self._graph, verdicts, updated_thetas(self._graph, sure)).x[beliefs.rows]
+                thetas = updated_thetas(self._graph, sure)
+                truth = infer_rows(self._graph, verdicts, thetas, solve=self._solve).x[beliefs.rows]
             population = Population(
                 predicate=_numbered(beliefs.p[beliefs.rows]),
                 subject=_numbered(beliefs.s[beliefs.rows]),

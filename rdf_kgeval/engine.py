@@ -1,0 +1,69 @@
+"""Engines: who makes the joins of grounding and solves whole models. The local one is the default."""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol
+
+from rdf_kgeval.errors import InputError
+from rdf_kgeval.tables import Tables, open_tables
+from rdf_kgeval.text import printable
+
+if TYPE_CHECKING:
+    from rdf_kgeval.inference.solver import Model, Solution, SolverOptions
+
+
+class Engine(Protocol):
+    """What every engine can do; inside a `with` block it is started once for all jobs."""
+
+    def __enter__(self) -> object: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    def tables(self) -> AbstractContextManager[Tables]:
+        """Tables to join."""
+
+    def solve(self, model: "Model", options: "SolverOptions") -> "Solution":
+        """Find the minimum of a model."""
+
+
+@dataclass(frozen=True)
+class LocalEngine:
+    """DuckDB and the solver in this process."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    @contextmanager
+    def tables(self) -> Iterator[Tables]:
+        """Tables in DuckDB."""
+        with open_tables() as tables:
+            yield tables
+
+    def solve(self, model: "Model", options: "SolverOptions") -> "Solution":
+        """Solve here."""
+        from rdf_kgeval.inference.solver import solve  # commands that solve nothing need no compiled kernels
+
+        return solve(model, options)
+
+
+LOCAL = LocalEngine()
+
+
+def engine_of(name: str, master: str | None = None) -> Engine:
+    """The engine that a user names: local, or spark at a master (by default all cores of this machine)."""
+    if name == "local" and master is None:
+        return LOCAL
+    if name == "local":
+        raise InputError("--master is the address of a Spark cluster; add --engine spark")
+    if name == "spark":
+        from rdf_kgeval.spark.engine import SparkEngine
+
+        return SparkEngine(master or "local[*]")
+    raise InputError(f"there is no engine {printable(name, 40)!r}; choose local or spark")
