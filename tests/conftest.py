@@ -34,6 +34,14 @@ def free_port() -> int:
         return port
 
 
+def need_java() -> None:
+    """Skip without Java, but not in CI."""
+    if shutil.which("java") is None:
+        if os.environ.get("CI"):
+            pytest.fail("Java is absent; in CI it must be there")
+        pytest.skip("Java is absent: apt-get install default-jre-headless")
+
+
 def wait_for(url: str, process: subprocess.Popen[bytes]) -> None:
     for _ in range(600):
         try:

@@ -74,7 +74,8 @@ def open_session(master: str) -> Iterator[Session]:
     if SparkContext._active_spark_context is not None:
         raise EngineError("this process has a Spark session already; stop it first")
     with tempfile.TemporaryDirectory(prefix="kgeval-spark-", ignore_cleanup_errors=True) as folder:
-        scratch, conf = Path(folder), SparkConf().setAll(_settings(master).items())
+        scratch = Path(folder)
+        conf = SparkConf().setAll(_settings(master, scratch).items())
         with (scratch / "spark.log").open("wb") as log, _python(), _own_interrupts():
             with failures(scratch):
                 gateway = launch_gateway(conf, popen_kwargs={"stdout": log, "stderr": log})
@@ -87,13 +88,14 @@ def open_session(master: str) -> Iterator[Session]:
                 _stop(gateway)
 
 
-def _settings(master: str) -> Mapping[str, str]:
+def _settings(master: str, scratch: Path) -> Mapping[str, str]:
     settings = {
         "spark.app.name": "kgeval",
         "spark.master": master,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
+        "spark.local.dir": str(scratch),
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(RECORDS),
     }
     if master.startswith("local") or any(host in _LOOPBACK for host, _ in _addresses(master)):
