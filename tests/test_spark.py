@@ -14,7 +14,6 @@ from rdf_kgeval.errors import EngineError, InputError
 from rdf_kgeval.inference.solver import Model, SolverOptions, solve
 from rdf_kgeval.spark import solving
 from rdf_kgeval.spark.engine import SparkEngine
-from tests.conftest import need_java
 from tests.hinges import model_of, models
 from tests.rulecases import constraints_of, expected_of, in_order
 from tests.sparkcases import blocks, grounded_alike, solved_alike
@@ -22,13 +21,12 @@ from tests.test_grounding_agreement import LITERALS, RESPELLED, Cases, by_engine
 from tests.test_rule_cases import CASES, build
 
 FEW = settings(
-    max_examples=8, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+    max_examples=6, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 )
 
 
 @pytest.fixture(scope="module")
-def spark() -> Iterator[SparkEngine]:
-    need_java()
+def spark(java: None) -> Iterator[SparkEngine]:
     engine = SparkEngine("local[2]")
     with engine:
         yield engine
