@@ -14,6 +14,7 @@ from rdf_kgeval.errors import InputError
 from rdf_kgeval.estimation import DESIGNS
 from rdf_kgeval.estimation.design import Error
 from rdf_kgeval.inference.live import Progress
+from rdf_kgeval.inference.solver import Solve
 from rdf_kgeval.labels import Labels as Names
 from rdf_kgeval.opinions import Finding, Opinions
 from rdf_kgeval.oracles import Question
@@ -48,6 +49,7 @@ class Asking:
         append: Callable[..., None] | None = None,
         names: Names | None = None,
         threads: int = 1,
+        solve: Solve | None = None,
     ) -> None:
         """Replay a log.
 
@@ -58,12 +60,14 @@ class Asking:
             append: writes records to the log before they count; without it, nothing is written.
             names: labels for people.
             threads: how many threads may look ahead.
+            solve: an engine's way to solve a whole model; looking ahead is done here in any case.
         """
         self.graph = graph
         self.settings = settings or Settings()
         self.names = names or Names(beliefs=graph.beliefs)
         self._append = append
         self._threads = threads
+        self._solve = solve
         several = self.settings.several
         self._opinions = Opinions(self.settings.redundancy, self.settings.votes, weighed=several)
         self._fed: dict[int, Finding] = {}
@@ -79,6 +83,7 @@ class Asking:
                 self.graph,
                 DESIGNS[settings.method],
                 uses_truth=settings.policy == "assisted",
+                solve=self._solve,
                 margin=settings.margin,
                 level=settings.level,
                 seed=settings.seed,

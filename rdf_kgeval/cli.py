@@ -12,7 +12,7 @@ import typer
 from rdf_kgeval import commands, comparisons, people, publishing
 from rdf_kgeval.commands import Config, make_run
 from rdf_kgeval.errors import InputError, KgevalError
-from rdf_kgeval.options import MethodOptions, SourceOptions, takes
+from rdf_kgeval.options import EngineOptions, MethodOptions, SourceOptions, takes
 from rdf_kgeval.terminal import print_json, progress_bar, say
 from rdf_kgeval.text import plural, printable
 
@@ -34,7 +34,7 @@ def _callback() -> None:
 
 
 @app.command()
-@takes(SourceOptions, MethodOptions)
+@takes(SourceOptions, MethodOptions, EngineOptions)
 def init(
     run: Annotated[Path, typer.Argument(help="The run directory to make.")],
     *,
@@ -42,6 +42,7 @@ def init(
     config: Config = None,
     options: SourceOptions,
     method: MethodOptions,
+    computing: EngineOptions,
 ) -> None:
     """Bring a graph's beliefs into a new run directory and couple them by rules.
 
@@ -57,7 +58,9 @@ def init(
     """
     from rdf_kgeval.runs import open_run
 
-    make_run(run, options, method)
+    engine = computing.chosen()
+    with engine:
+        make_run(run, options, engine, method)
     summary = _summary(open_run(run))
     if as_json:
         print_json(summary)
@@ -262,16 +265,19 @@ Learn = Annotated[
 
 
 @app.command()
+@takes(EngineOptions)
 def infer(
     run: Annotated[Path, typer.Argument(help="A run directory.")],
+    *,
     verdicts: Verdicts = None,
     update_confidences: Learn = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    computing: EngineOptions,
 ) -> None:
     """Infer from the run's verdicts which other beliefs are true and which are false."""
     from rdf_kgeval.beliefs import Role
 
-    opened, inference = _infer(run, verdicts, update_confidences)
+    opened, inference = _infer(run, verdicts, update_confidences, computing)
     label = inference.label()
     asked = int((opened.beliefs.role[list(inference.verdicts)] == Role.BELIEF).sum())
     counts = {
@@ -315,11 +321,16 @@ def explain(
         typer.echo(line)
 
 
-def _infer(run: Path, verdicts: Path | None, update_confidences: bool) -> tuple["Run", "Inference"]:
+def _infer(
+    run: Path,
+    verdicts: Path | None,
+    update_confidences: bool,
+    computing: EngineOptions = EngineOptions(),  # noqa: B008, it is frozen
+) -> tuple["Run", "Inference"]:
     from rdf_kgeval.oracles import read_gold
     from rdf_kgeval.runs import open_run, read_evaluation
 
-    opened = open_run(run)
+    opened = open_run(run, computing.chosen())
     more: dict[int, float] = {}
     for triple, answer in (read_gold(verdicts) if verdicts else {}).items():
         row = opened.beliefs.find(*triple)

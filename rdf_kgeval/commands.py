@@ -13,11 +13,12 @@ import typer
 
 from rdf_kgeval.deliveries import check_output, deliver
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.options import MethodOptions, OutputOptions, SourceOptions, takes
+from rdf_kgeval.options import EngineOptions, MethodOptions, OutputOptions, SourceOptions, takes
 from rdf_kgeval.terminal import open_browser, print_json, progress_bar, say
 from rdf_kgeval.text import plural, printable
 
 if TYPE_CHECKING:
+    from rdf_kgeval.engine import Engine
     from rdf_kgeval.evaluation import Evaluation
     from rdf_kgeval.oracles import Oracle
     from rdf_kgeval.runs import Run
@@ -76,7 +77,12 @@ Config = Annotated[
 
 
 def make_run(
-    folder: Path, options: SourceOptions, method: MethodOptions | None = None, *, discover: bool = False
+    folder: Path,
+    options: SourceOptions,
+    engine: "Engine",
+    method: MethodOptions | None = None,
+    *,
+    discover: bool = False,
 ) -> None:
     """Read the sources into a new run directory."""
     from rdf_kgeval.runs import create_run
@@ -86,7 +92,8 @@ def make_run(
         from rdf_kgeval.settings import Settings
 
         repeatable["evaluation"] = Settings().changed(**chosen).to_json()
-    sources, coupling = options.sources(propose_scope=discover), options.coupling(discover=discover)
+    sources = options.sources(propose_scope=discover)
+    coupling = options.coupling(engine, discover=discover)
     if sources.endpoint is not None:
         repeatable["options"]["endpoint"] = sources.endpoint.name
     try:
@@ -99,7 +106,7 @@ def make_run(
         say(f"note: {note}")
 
 
-@takes(MethodOptions, SourceOptions, OutputOptions)
+@takes(MethodOptions, SourceOptions, EngineOptions, OutputOptions)
 def evaluate(
     *,
     oracle: OracleOption,
@@ -113,6 +120,7 @@ def evaluate(
     config: Config = None,
     method: MethodOptions,
     options: SourceOptions,
+    computing: EngineOptions,
     output: OutputOptions,
 ) -> None:
     """Evaluate a graph from the first question to the accuracy.
@@ -132,13 +140,15 @@ def evaluate(
 
     begin = time.perf_counter()
     check_output(output, has_store=bool(options.endpoint) or (run is not None and run.exists()))
+    engine = computing.chosen()
     with _folder(run, oracle) as folder:
-        if folder.exists():
-            if options.given:
-                open_run(folder).refuse_others(options.sources())
-        else:
-            make_run(folder, options, method, discover=True)
-        opened = open_run(folder)
+        with engine:  # one that cannot start is found out before anybody answers
+            if folder.exists():
+                if options.given:
+                    open_run(folder).refuse_others(options.sources())
+            else:
+                make_run(folder, options, engine, method, discover=True)
+        opened = open_run(folder, engine)
         if oracle == "web":
             names = annotator or ["me"]
             evaluation = serve_pages(

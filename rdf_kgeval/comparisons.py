@@ -130,6 +130,7 @@ def compare(
     Example:
       kgeval compare kg.nt --rules rules --oracle gold.csv --methods greedy/inferable,random/mean --seeds 30
     """
+    from rdf_kgeval.engine import LOCAL
     from rdf_kgeval.experiment import compare as run_all
     from rdf_kgeval.experiment import gold_labels, summarise
     from rdf_kgeval.oracles import read_gold
@@ -143,7 +144,7 @@ def compare(
     )
     with tempfile.TemporaryDirectory(prefix="kgeval-") as name:
         folder = Path(name) / "run"
-        make_run(folder, options)
+        make_run(folder, options, LOCAL)
         graph = open_run(folder).graph
         gold = gold_labels(graph, read_gold(oracle), str(oracle))
         with progress_bar() as progress:

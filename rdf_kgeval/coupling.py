@@ -18,6 +18,7 @@ from rdf_kgeval.fieldtypes import fits
 from rdf_kgeval.grounding import MAX_GROUNDINGS, ground
 from rdf_kgeval.rule import Rule, from_json, to_json
 from rdf_kgeval.space import RAM, Space
+from rdf_kgeval.tables import Tables
 from rdf_kgeval.termtable import Terms
 
 
@@ -275,6 +276,7 @@ def couple(
     max_groundings: int = MAX_GROUNDINGS,
     threads: int | None = None,
     space: Space = RAM,
+    tables: Tables | None = None,
 ) -> CouplingGraph:
     """Ground the rules over the beliefs and tie the beliefs together.
 
@@ -284,12 +286,13 @@ def couple(
         max_groundings: refuse to make more than this, over all rules.
         threads: how many threads DuckDB may use.
         space: where large arrays go.
+        tables: where the joins are made, if not in a DuckDB of its own.
     """
     from scipy import sparse
 
     rules = tuple(rules)
     _refuse_duplicates(rules)
-    found = ground(beliefs, rules, max_groundings=max_groundings, threads=threads, space=space)
+    found = ground(beliefs, rules, max_groundings=max_groundings, threads=threads, space=space, tables=tables)
     given = np.zeros(len(beliefs) + len(found.latent), dtype=bool)
     given[: len(beliefs)] = beliefs.role == Role.GIVEN
     constraints = merge(by_shape(found, rules, given), space)

@@ -3,6 +3,7 @@
 KgevalError
 ├── InputError          a file, query, option or graph that cannot be used as it is
 ├── RunError            a run directory that is missing, taken or damaged
+├── EngineError         an engine that is not installed, cannot be reached, is too small or failed
 └── EndpointError       a SPARQL endpoint that refused, failed or does not exist
     └── IncompleteError  an answer that is cut short or too slow to arrive
 """
@@ -18,6 +19,10 @@ class InputError(KgevalError):
 
 class RunError(KgevalError):
     """A run directory is missing, already there or damaged."""
+
+
+class EngineError(KgevalError):
+    """An engine is not installed, cannot be reached, is too small for the job or failed."""
 
 
 class EndpointError(KgevalError):

@@ -74,7 +74,7 @@ class Evaluation(Asking):
         if relearn:
             labels = {row: float(round(truth)) for row, truth in known.items()}
             thetas = updated_thetas(self.graph, labels, self._at_random())
-        return infer_rows(self.graph, known, thetas)
+        return infer_rows(self.graph, known, thetas, solve=self._solve)
 
     def known(self) -> dict[int, float]:
         """By row, what people decided: 1 or 0, or the probability that it is true where they are weighed."""

@@ -4,11 +4,9 @@ Atoms are the rows of the beliefs and, after them, latent atoms: heads that rule
 the graph does not assert. Latent atoms are found first, to a fixed point, so that bodies can match them too.
 """
 
-import tempfile
 from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
+from contextlib import nullcontext
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +18,11 @@ from rdf_kgeval.namespaces import OWL, RDF_TYPE
 from rdf_kgeval.relations import Degrees
 from rdf_kgeval.rule import Compare, Differ, Filter, Not, Pattern, Rule, StartsWith, operands
 from rdf_kgeval.solutions import Bindings, solve
-from rdf_kgeval.space import RAM, Space, in_words
+from rdf_kgeval.space import RAM, Space
 from rdf_kgeval.store import BeliefStore
+from rdf_kgeval.tables import Tables, open_tables
 from rdf_kgeval.text import plural
 from rdf_kgeval.vocabulary import OTHER, LiteralValues, Vocabulary
-
-if TYPE_CHECKING:
-    import duckdb
 
 MAX_GROUNDINGS = 50_000_000
 """Default limit on the groundings of all rules together."""
@@ -55,6 +51,7 @@ def ground(
     max_groundings: int = MAX_GROUNDINGS,
     threads: int | None = None,
     space: Space = RAM,
+    tables: Tables | None = None,
 ) -> Groundings:
     """Find all groundings of the rules.
 
@@ -64,46 +61,18 @@ def ground(
         max_groundings: refuse to make more than this, over all rules.
         threads: how many threads DuckDB may use; its default is all.
         space: where large arrays go; under a limit, DuckDB gets a quarter of it and spills.
+        tables: where the joins are made, if not in a DuckDB of its own.
 
     Raises:
         InputError: a rule has too many groundings, or a SPARQL engine cannot evaluate it.
     """
-    import duckdb
-
-    with ExitStack() as stack:
-        spill = stack.enter_context(tempfile.TemporaryDirectory(prefix="kgeval-", dir=space.folder))
-        config: dict[str, Any] = {
-            "temp_directory": spill,
-            "preserve_insertion_order": False,
-            "autoinstall_known_extensions": False,
-            "autoload_known_extensions": False,
-        }
-        if space.limit is not None:
-            config["memory_limit"] = f"{space.share(0.25)}B"
-        if threads is not None:
-            config["threads"] = threads
-        connection = stack.enter_context(duckdb.connect(":memory:", config=config))
-        connection.execute("SET enable_progress_bar = false")  # it would go to standard output
-        try:
-            return _Grounder(connection, beliefs, rules, max_groundings, space).run()
-        except duckdb.OutOfMemoryException as error:
-            limit = "memory" if space.limit is None else f"the memory limit of {in_words(space.limit)}"
-            raise InputError(
-                f"the joins of the rules do not fit into {limit}; raise --memory-limit or use fewer rules"
-            ) from error
+    with open_tables(space, threads) if tables is None else nullcontext(tables) as chosen:
+        return _Grounder(chosen, beliefs, rules, max_groundings).run()
 
 
 class _Grounder:
-    def __init__(
-        self,
-        connection: "duckdb.DuckDBPyConnection",
-        beliefs: Beliefs,
-        rules: Sequence[Rule],
-        limit: int,
-        space: Space,
-    ) -> None:
-        self._space = space
-        self._sql = connection
+    def __init__(self, tables: Tables, beliefs: Beliefs, rules: Sequence[Rule], limit: int) -> None:
+        self._tables = tables
         self._beliefs = beliefs
         self._rules = rules
         self._limit = limit
@@ -131,11 +100,6 @@ class _Grounder:
         latent = self._vocabulary.split(self._latent)
         return Groundings(tuple(body), tuple(head), latent, tuple(self._vocabulary.extra))
 
-    def _load(self, name: str, columns: dict[str, NDArray[Any]], order: str = "") -> None:
-        self._sql.register("given_columns", columns)
-        self._sql.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM given_columns{order}")
-        self._sql.unregister("given_columns")
-
     def _load_atoms(self) -> None:
         triples = np.concatenate([self._triples, self._latent])
         given = np.zeros(len(triples), dtype=bool)
@@ -146,7 +110,7 @@ class _Grounder:
         self._classes = set(np.unique(o[p == self._rdf_type]).tolist())
         ids = np.arange(len(triples), dtype=np.int32)
         # Sorted by predicate, a rule's scan skips the blocks of other predicates.
-        self._load("atom", {"id": ids, "s": s, "p": p, "o": o, "given": given}, " ORDER BY p, s, o")
+        self._tables.load("atom", {"id": ids, "s": s, "p": p, "o": o, "given": given}, "p, s, o")
 
     def _is_possible(self, i: int) -> bool:
         """Whether each pattern has a predicate, and class, that occurs: spares most rules of an ontology."""
@@ -176,7 +140,9 @@ class _Grounder:
         if not member:
             return False
         ids = np.array(sorted(member), dtype=np.int32)
-        self._load("same", {"id": ids, "representative": np.array([member[i] for i in ids], dtype=np.int32)})
+        self._tables.load(
+            "same", {"id": ids, "representative": np.array([member[i] for i in ids], dtype=np.int32)}
+        )
         return True
 
     def _solve(self, rule: Rule) -> Bindings:
@@ -195,7 +161,7 @@ class _Grounder:
             self._bindings[i] = self._solve(rule)
         solutions = self._load_solutions(i, rule) if i in self._bindings else None
         if any(may_be.values()):
-            self._load("literal", {f.name: getattr(literal, f.name) for f in fields(literal)})
+            self._tables.load("literal", {f.name: getattr(literal, f.name) for f in fields(literal)})
         return Join(
             rule,
             self._vocabulary,
@@ -213,12 +179,11 @@ class _Grounder:
         lookup = np.array([*known, -1], dtype=np.int32)
         cells = lookup[bindings.cells]
         cells = np.unique(cells[(cells != -2).all(axis=1)], axis=0) if len(cells) else cells
-        columns = {f"c{j}": np.ma.masked_equal(cells[:, j], -1) for j in range(cells.shape[1])}
+        columns = {f"c{j}": np.ascontiguousarray(cells[:, j]) for j in range(cells.shape[1])}
         if columns:
-            self._load("solution", {name: column.filled(-1) for name, column in columns.items()})
+            self._tables.load("solution", columns)
             chosen = ", ".join(f"NULLIF({name}, -1) AS {name}" for name in columns)
-            self._sql.execute(f"CREATE OR REPLACE TABLE solution AS SELECT {chosen} FROM solution")
-            return Solutions("solution", bindings.variables)
+            return Solutions(f"(SELECT {chosen} FROM solution)", bindings.variables)
         return Solutions("(SELECT 1 AS one)" if len(cells) else "(SELECT 1 AS one WHERE 1 = 0)", ())
 
     def _objects(self, rule: Rule, term: str) -> Ints:
@@ -254,7 +219,7 @@ class _Grounder:
                 join = self._join(i, self._rules[i], same_as)
                 limit = self._check_size(self._rules[i], join, with_head=False)
                 cap = "" if limit is None else f" LIMIT {limit + 1}"
-                rows = np.column_stack(self._fetch(join.missing_heads(self._rdf_type, thing) + cap))
+                rows = np.column_stack(self._tables.fetch(join.missing_heads(self._rdf_type, thing) + cap))
                 if limit is not None and len(rows) > limit:
                     raise _too_many(self._rules[i], self._limit, None)
                 found.append(rows)
@@ -272,15 +237,11 @@ class _Grounder:
             return [np.zeros(0, dtype=np.int32)] * (len(rule.body) + (rule.head is not None))
         join = self._join(i, rule, same_as)
         limit = self._check_size(rule, join, with_head=True)
-        columns = self._fetch(join.groundings(None if limit is None else limit + 1))
+        columns = self._tables.fetch(join.groundings(None if limit is None else limit + 1))
         if limit is not None and len(columns[0]) > limit:
             raise _too_many(rule, self._limit, self._bound(join, with_head=True))
         self._left -= len(columns[0])
         return columns
-
-    def _fetch(self, sql: str) -> list[Ints]:
-        columns = self._sql.execute(sql).fetchnumpy()
-        return [self._space.kept(column) for column in columns.values()]
 
     def _check_size(self, rule: Rule, join: Join, *, with_head: bool) -> int | None:
         """How many rows a query may have, or None if it cannot have more; refuse it unseen if far more."""
@@ -294,8 +255,7 @@ class _Grounder:
         """The least of the upper bounds, or the first that is small enough."""
         least = float("inf")
         for sql in join.bounds(with_head=with_head):
-            ((bound,),) = self._sql.execute(sql).fetchall()
-            least = min(least, float(bound))
+            least = min(least, self._tables.number(sql))
             if least <= self._left:
                 break
         return least

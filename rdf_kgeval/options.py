@@ -13,6 +13,7 @@ from rdf_kgeval.namespaces import LABEL_PROPERTIES
 from rdf_kgeval.text import printable
 
 if TYPE_CHECKING:
+    from rdf_kgeval.engine import Engine
     from rdf_kgeval.runs import Coupling
     from rdf_kgeval.sources import Sources
 
@@ -129,7 +130,7 @@ class SourceOptions:
             if value != default and value is not None
         }
 
-    def coupling(self, *, discover: bool = False) -> "Coupling":
+    def coupling(self, engine: "Engine", *, discover: bool = False) -> "Coupling":
         """By what to couple it; where nothing was said, by what can be discovered, if that is wanted."""
         from rdf_kgeval.runs import Coupling
 
@@ -145,7 +146,27 @@ class SourceOptions:
             max_groundings=self.max_groundings,
             mine=mining,
             discover=discover and self.says_no_rules,
+            engine=engine,
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineOptions:
+    """On what to compute."""
+
+    engine: Annotated[
+        str, typer.Option(metavar="local|spark", help="What grounds the rules and solves the model.")
+    ] = "local"
+    master: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Spark's master; by default all cores of this machine, local[*]."),
+    ] = None
+
+    def chosen(self) -> "Engine":
+        """The engine."""
+        from rdf_kgeval.engine import engine_of
+
+        return engine_of(self.engine, self.master)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,6 +20,7 @@ import pyoxigraph as ox
 from rdf_kgeval.beliefs import Beliefs, Role
 from rdf_kgeval.coupling import CouplingGraph, couple
 from rdf_kgeval.discovery import propose_rules, propose_scope
+from rdf_kgeval.engine import LOCAL, Engine
 from rdf_kgeval.errors import InputError, KgevalError, RunError
 from rdf_kgeval.fieldtypes import checked
 from rdf_kgeval.files import Progress
@@ -48,6 +49,8 @@ class Run:
     folder: Path
     config: dict[str, Any]
     graph: CouplingGraph
+    engine: Engine = LOCAL
+    """What solves its models."""
 
     @property
     def beliefs(self) -> Beliefs:
@@ -146,6 +149,8 @@ class Coupling:
     """What to mine from the beliefs themselves, beside the rules of the files."""
     discover: bool = False
     """Take what the beliefs say of themselves, and what can be mined from them quickly."""
+    engine: Engine = LOCAL
+    """What grounds the rules."""
 
     def read(self) -> list[Rule]:
         """All rules, of the ontologies first."""
@@ -223,7 +228,9 @@ def _couple(
     progress("coupling", 0, None)
     while True:
         try:
-            return couple(beliefs, rules, max_groundings=coupling.max_groundings, space=space), notes
+            with coupling.engine.tables(space) as tables:
+                most = coupling.max_groundings
+                return couple(beliefs, rules, max_groundings=most, space=space, tables=tables), notes
         except InputError:
             if not coupling.discover or not rules:
                 raise
@@ -231,8 +238,8 @@ def _couple(
             notes = [*notes, f"these rules have too many groundings; the surest {len(rules):,} are used"]
 
 
-def open_run(folder: Path) -> Run:
-    """Open a run directory that `create_run` made.
+def open_run(folder: Path, engine: Engine = LOCAL) -> Run:
+    """Open a run directory that `create_run` made, with an engine to solve its models.
 
     Raises:
         RunError: it is none, or a file of it is missing or was changed.
@@ -241,7 +248,7 @@ def open_run(folder: Path) -> Run:
     check_digests(folder, config)
     space = Space(config["memory_limit"], folder)
     graph = CouplingGraph.load(folder / "coupling", Beliefs.load(folder / "beliefs"), space)
-    return Run(folder=folder, config=config, graph=graph)
+    return Run(folder=folder, config=config, graph=graph, engine=engine)
 
 
 def read_evaluation(run: Run) -> "Evaluation":
@@ -289,7 +296,15 @@ def new_evaluation(
 
     records = tuple(records)
     run.refuse_foreign(records)
-    return Evaluation(run.graph, run.settings(), records, append=append, names=run.labels, threads=threads)
+    return Evaluation(
+        run.graph,
+        run.settings(),
+        records,
+        append=append,
+        names=run.labels,
+        threads=threads,
+        solve=run.engine.solve,
+    )
 
 
 def _config(sources: Sources, coupling: Coupling, loaded: Loaded, lang: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from rdf_kgeval.estimation.designs import Factory
 from rdf_kgeval.inference.confidence import updated_thetas
 from rdf_kgeval.inference.inference import infer_rows
 from rdf_kgeval.inference.live import Progress
+from rdf_kgeval.inference.solver import Solve
 from rdf_kgeval.opinions import Finding
 from rdf_kgeval.procedure import Estimated, Point, Request, spread
 from rdf_kgeval.verdicts import AMBIGUOUS, FALSE, NOT_ASKED, TRUE, Drawn
@@ -35,12 +36,30 @@ class Sampled:
     """
 
     def __init__(
-        self, graph: CouplingGraph, factory: Factory, *, uses_truth: bool, error: Error, **options: object
+        self,
+        graph: CouplingGraph,
+        factory: Factory,
+        *,
+        uses_truth: bool,
+        error: Error,
+        solve: Solve | None = None,
+        **options: object,
     ) -> None:
+        """Start a design.
+
+        Args:
+            graph: what couples the beliefs.
+            factory: makes the design.
+            uses_truth: whether the design starts from soft truths.
+            error: known error rates of annotators.
+            solve: an engine's way to find them.
+            **options: the design's own.
+        """
         self._graph = graph
         self._factory = factory
         self._options = options
         self._uses_truth = uses_truth
+        self._solve = solve
         self._given_error = error
         self._outcome = np.full(graph.n_beliefs, NOT_ASKED, np.int8)
         self._truth = np.full(graph.n_beliefs, 0.5)
@@ -118,7 +137,12 @@ class Sampled:
     def history(self, most: int | None = None) -> list[Point]:
         """The running estimate; inference waits for the end."""
         past = Sampled(
-            self._graph, self._factory, uses_truth=self._uses_truth, error=self._error, **self._options
+            self._graph,
+            self._factory,
+            uses_truth=self._uses_truth,
+            error=self._error,
+            solve=self._solve,
+            **self._options,
         )
         wanted = set(spread(len(self._drawn), most))
         points = []
@@ -163,7 +187,8 @@ class Sampled:
             if self._uses_truth:
                 verdicts = {int(beliefs.rows[i]): self._truth[i] for i in certain if known[i] != NOT_ASKED}
                 sure = {row: round(value) for row, value in verdicts.items()}
-                truth = infer_rows(self._graph, verdicts, updated_thetas(self._graph, sure)).x[beliefs.rows]
+                thetas = updated_thetas(self._graph, sure)
+                truth = infer_rows(self._graph, verdicts, thetas, solve=self._solve).x[beliefs.rows]
             population = Population(
                 predicate=_numbered(beliefs.p[beliefs.rows]),
                 subject=_numbered(beliefs.s[beliefs.rows]),

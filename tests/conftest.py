@@ -34,6 +34,18 @@ def free_port() -> int:
         return port
 
 
+@pytest.fixture(scope="module")
+def java() -> Iterator[None]:
+    """Java for short jobs: what lives for seconds is not worth the best machine code. Skips without Java."""
+    if shutil.which("java") is None:
+        if os.environ.get("CI"):
+            pytest.fail("Java is absent; in CI it must be there")
+        pytest.skip("Java is absent: apt-get install default-jre-headless")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        yield
+
+
 def wait_for(url: str, process: subprocess.Popen[bytes]) -> None:
     for _ in range(600):
         try:

@@ -15,12 +15,13 @@ from rdf_kgeval.coupling import CouplingGraph, couple
 from rdf_kgeval.ontology import read_ontology
 from rdf_kgeval.rule import Rule
 from rdf_kgeval.rules import read_rules
+from rdf_kgeval.tables import Tables
 from tests.rulecases import constraints_of, expected_of, in_order
 
 CASES = sorted(p for p in (Path(__file__).parent / "rules").iterdir() if p.is_dir())
 
 
-def build(case: Path) -> CouplingGraph:
+def build(case: Path, tables: Tables | None = None) -> CouplingGraph:
     builder = BeliefsBuilder()
     for name, role in (("given", Role.BELIEF), ("context", Role.GIVEN), ("unknown", Role.UNKNOWN)):
         if (case / f"{name}.ttl").exists():
@@ -31,7 +32,7 @@ def build(case: Path) -> CouplingGraph:
         rules += read_rules(*files)
     if (case / "ontology.ttl").exists():
         rules += read_ontology(case / "ontology.ttl")
-    return couple(builder.build(), rules)
+    return couple(builder.build(), rules, tables=tables)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -13,7 +13,8 @@ from rdf_kgeval.errors import InputError
 from rdf_kgeval.inference.confidence import updated_thetas
 from rdf_kgeval.inference.model import UNKNOWN, Floats, Posed, pose
 from rdf_kgeval.inference.near import solve_near
-from rdf_kgeval.inference.solver import DEFAULT_OPTIONS, Solution, SolverOptions, solve
+from rdf_kgeval.inference.solver import DEFAULT_OPTIONS, Solution, Solve, SolverOptions
+from rdf_kgeval.inference.solver import solve as solve_here
 
 TAU = 0.8
 """Soft truth from which on a belief is labelled true; up to 1 - TAU it is labelled false."""
@@ -85,7 +86,10 @@ def label(x: Floats, tau: float = TAU) -> NDArray[np.int8]:
 
 
 def infer(
-    graph: CouplingGraph, verdicts: Verdicts | None = None, options: InferenceOptions | None = None
+    graph: CouplingGraph,
+    verdicts: Verdicts | None = None,
+    options: InferenceOptions | None = None,
+    solve: Solve | None = None,
 ) -> Inference:
     """Find the most probable soft truth of every belief, given what people said of some.
 
@@ -93,11 +97,12 @@ def infer(
         graph: from `couple`.
         verdicts: by belief id, True or False, or the probability that the belief is true.
         options: how to infer.
+        solve: an engine's way to solve whole models; without it they are solved here.
     """
     options = options or InferenceOptions()
     rows = {graph.beliefs.row(belief): float(value) for belief, value in (verdicts or {}).items()}
     thetas = updated_thetas(graph, rows) if options.update_confidences else graph.thetas
-    return infer_rows(graph, rows, thetas, options.solver)
+    return infer_rows(graph, rows, thetas, options.solver, solve)
 
 
 def infer_rows(
@@ -105,12 +110,13 @@ def infer_rows(
     verdicts: Mapping[int, float],
     thetas: Thetas,
     solver: SolverOptions = DEFAULT_OPTIONS,
+    solve: Solve | None = None,
 ) -> Inference:
     """As `infer`, with verdicts by row and the weights of each rule."""
-    if graph.n_constraints > LARGE and solver.p == 2:
+    if solve is None and graph.n_constraints > LARGE and solver.p == 2:
         return Inference(graph, verdicts, thetas, *solve_near(graph, verdicts, thetas, solver))
     posed = pose(graph, verdicts, thetas)
-    return Inference(graph, verdicts, thetas, posed, solve(posed.model, solver))
+    return Inference(graph, verdicts, thetas, posed, (solve or solve_here)(posed.model, solver))
 
 
 def normalise_class_mass(x: Floats, accuracy: float, inferred: float, asked: Ints) -> Floats:

@@ -126,6 +126,8 @@ class Solution:
 
 
 DEFAULT_OPTIONS = SolverOptions()
+Solve = Callable[[Model, SolverOptions], Solution]
+"""What finds the minimum of a whole model."""
 
 
 def solve(model: Model, options: SolverOptions = DEFAULT_OPTIONS, start: Floats | None = None) -> Solution:

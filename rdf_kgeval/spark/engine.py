@@ -1,0 +1,55 @@
+"""The engine that lets Spark ground and solve."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from rdf_kgeval.space import RAM, Space
+from rdf_kgeval.spark.session import Session, check_master, open_session
+from rdf_kgeval.spark.tables import SparkTables
+from rdf_kgeval.tables import Tables
+
+if TYPE_CHECKING:
+    from rdf_kgeval.inference.solver import Model, Solution, SolverOptions
+
+
+class SparkEngine:
+    """Spark at a master; each job has a session of its own, or all share one inside a `with` block.
+
+    Nothing is held while people answer questions.
+    """
+
+    def __init__(self, master: str) -> None:
+        check_master(master)
+        self._master = master
+        self._inside = 0
+        self._session: Session | None = None
+        self._open = ExitStack()
+
+    def __enter__(self) -> Session:
+        if self._session is None:
+            self._session = self._open.enter_context(open_session(self._master))
+        self._inside += 1
+        return self._session
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._inside -= 1
+        if not self._inside:
+            self._session = None
+            self._open.close()
+
+    @contextmanager
+    def tables(self, space: Space = RAM) -> Iterator[Tables]:
+        """Tables in Parquet files."""
+        with self as session, SparkTables(session) as tables:
+            yield tables
+
+    def solve(self, model: "Model", options: "SolverOptions") -> "Solution":
+        """Solve on the executors."""
+        with self as session:
+            from rdf_kgeval.spark.solving import solve  # it needs pandas, which a session has made sure of
+
+            return solve(session, model, options)
