@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rdf_kgeval.beliefs import Beliefs, BeliefsBuilder, Role
+from rdf_kgeval.beliefs import Beliefs, Role
+from rdf_kgeval.builder import BeliefsBuilder
 from rdf_kgeval.coupling import CouplingGraph, couple
 from rdf_kgeval.engine import Engine
 from rdf_kgeval.inference.inference import infer

@@ -43,6 +43,8 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "mine": st.booleans(),
     "follow-imports": st.booleans(),
     "max-groundings": st.integers(1, 10**9),
+    "engine": st.sampled_from(["local", "spark"]),
+    "master": st.just("spark://host:7077"),
     "memory-limit": st.sampled_from(["2GB", "1.5 GiB"]),
     "label-property": st.lists(words, min_size=1, max_size=2),
     "lang": words,
