@@ -1,6 +1,6 @@
 """A graph with planted errors whose truth is known without a gold file: a digest of the triple decides.
 
-    python benchmarks/planted.py FILE.nt [TRIPLES]
+python benchmarks/planted.py FILE.nt [TRIPLES]
 """
 
 import hashlib

@@ -38,6 +38,9 @@ def _callback() -> None:
 def init(
     run: Annotated[Path, typer.Argument(help="The run directory to make.")],
     *,
+    seed: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Seed of the sample that --in-place draws.")
+    ] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
     options: SourceOptions,
 ) -> None:
@@ -50,10 +53,12 @@ def init(
       kgeval init run kg.ttl --ontology onto.ttl --rules queries/rules
 
       kgeval init run --endpoint http://localhost:7878/query --predicate http://example.org/bornIn
+
+      kgeval init run --endpoint http://localhost:7878/query --in-place
     """
     from rdf_kgeval.runs import open_run
 
-    make_run(run, options)
+    make_run(run, options, seed)
     summary = _summary(open_run(run))
     if as_json:
         print_json(summary)
@@ -85,6 +90,10 @@ def show(
     console = Console()
     context = summary["context"]
     console.print(f"{_headline(summary)}; {summary['bytes'] / 1e6:,.1f} MB", highlight=False)
+    if summary["at_hand"] < summary["beliefs"]:
+        console.print(
+            f"drawn, or beside what was drawn: {plural(summary['at_hand'], 'belief')}", highlight=False
+        )
     console.print(
         f"context: {context['given']:,} given, {context['unknown']:,} unknown, "
         f"{context['background']:,} out of scope",
@@ -324,9 +333,10 @@ def _summary(run: "Run") -> dict[str, Any]:
     from rdf_kgeval.beliefs import Role
 
     beliefs, graph = run.beliefs, run.graph
-    by_predicate = beliefs.by_predicate()
+    by_predicate = beliefs.population()
     return {
-        "beliefs": beliefs.n_beliefs,
+        "beliefs": beliefs.n_population,
+        "at_hand": beliefs.n_beliefs,
         "predicates": len(by_predicate),
         "constraints": graph.n_constraints,
         "components": graph.n_components,

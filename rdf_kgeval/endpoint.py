@@ -102,7 +102,7 @@ class Endpoint:
         self.url = url
         self.server = ""
         """What the last answer's Server header said."""
-        self._patience = patience or Patience()
+        self.patience = self._patience = patience or Patience()
         self._credentials = Credentials.from_environment(url) if credentials is None else credentials
         self._opener = make_opener(url, self._credentials)
         self._reached = False

@@ -21,9 +21,13 @@ import pyoxigraph as ox
 
 from rdf_kgeval.beliefs import Beliefs
 from rdf_kgeval.coupling import CouplingGraph, couple
-from rdf_kgeval.errors import InputError, KgevalError, RunError
+from rdf_kgeval.drawlog import notes_of, read_draws
+from rdf_kgeval.drawnruns import DRAWN, draw_more, draw_run, load_graph, notice_change, save_graph
+from rdf_kgeval.endpoint import Endpoint
+from rdf_kgeval.errors import EndpointError, InputError, KgevalError, RunError
 from rdf_kgeval.files import Progress
 from rdf_kgeval.grounding import MAX_GROUNDINGS
+from rdf_kgeval.inplace import LOG
 from rdf_kgeval.labels import Labels
 from rdf_kgeval.ontology import read_ontology
 from rdf_kgeval.rule import Rule
@@ -68,6 +72,11 @@ class Run:
         return row
 
     @property
+    def in_place(self) -> bool:
+        """Whether the beliefs stay at the endpoint."""
+        return bool(self.config.get("in_place"))
+
+    @property
     def verdict_log(self) -> Path:
         """Where the verdicts are."""
         return self.folder / "verdicts.jsonl"
@@ -85,8 +94,10 @@ class Run:
             if path.is_file()
         ]
         endpoint = sources.endpoint.name if sources.endpoint else None
-        if files != [(file["role"], file["sha256"]) for file in self.config["files"]] or (
-            endpoint != self.config["endpoint"]
+        if (
+            files != [(file["role"], file["sha256"]) for file in self.config["files"]]
+            or endpoint != self.config["endpoint"]
+            or (sources.in_place is not None) != self.in_place
         ):
             raise RunError(
                 f"{printable(str(self.folder))} was made from other sources; choose another --run, or name "
@@ -137,7 +148,10 @@ def create_run(folder: Path, sources: Sources, coupling: Coupling, lang: str, pr
         raise RunError(f"{printable(str(folder))} already exists; choose another name or remove it")
     rules = coupling.read()
     with _workshop(folder) as partial:
-        loaded = load(sources, partial / "pages", progress)
+        if sources.in_place:
+            loaded = draw_run(partial, sources, rules, mine=coupling.mine is not None, progress=progress)
+        else:
+            loaded = load(sources, partial / "pages", progress)
         if coupling.mine is not None:
             from rdf_kgeval.mining import mine
 
@@ -147,10 +161,13 @@ def create_run(folder: Path, sources: Sources, coupling: Coupling, lang: str, pr
             loaded = replace(loaded, notes=[*loaded.notes, note])
         progress("coupling", 0, None)
         graph = couple(loaded.beliefs, rules, max_groundings=coupling.max_groundings)
-        for name in ("beliefs", "coupling"):
-            shutil.rmtree(partial / name, ignore_errors=True)
-        loaded.beliefs.save(partial / "beliefs")
-        graph.save(partial / "coupling")
+        if sources.in_place:
+            save_graph(partial, graph)
+        else:
+            for name in ("beliefs", "coupling"):
+                shutil.rmtree(partial / name, ignore_errors=True)
+            loaded.beliefs.save(partial / "beliefs")
+            graph.save(partial / "coupling")
         shutil.rmtree(partial / "pages", ignore_errors=True)
         _write_config(partial, _config(sources, coupling, loaded, lang))
         (partial / _LOCK).unlink()
@@ -174,7 +191,11 @@ def open_run(folder: Path) -> Run:
         raise RunError(f"{name}/config.json is damaged; make the run again with kgeval init") from error
     if version != _FORMAT:
         raise RunError(f"{name} was made by another version of kgeval; make the run again with kgeval init")
-    graph = CouplingGraph.load(folder / "coupling", Beliefs.load(folder / "beliefs"))
+    if config.get("in_place"):
+        graph = load_graph(folder, config)
+        config["notes"] = notes_of(read_draws(folder / LOG))
+    else:
+        graph = CouplingGraph.load(folder / "coupling", Beliefs.load(folder / "beliefs"))
     return Run(folder=folder, config=config, graph=graph)
 
 
@@ -207,6 +228,11 @@ def open_log(run: Run, options: Mapping[str, Any]) -> Iterator[VerdictLog]:
                 f"{printable(str(run.folder))} has verdicts that were asked for with {started.described()}; "
                 "go on without other options, or make another run"
             )
+        if run.in_place and settings.seed != run.config["in_place"]["seed"]:
+            raise RunError(
+                f"the sample of {printable(str(run.folder))} was drawn with the seed "
+                f"{run.config['in_place']['seed']}; go on without --seed, or make another run"
+            )
         if run.config.get("evaluation") != settings.to_json():
             run.config["evaluation"] = settings.to_json()
             _write_config(run.folder, run.config)
@@ -222,6 +248,32 @@ def new_evaluation(
     return Evaluation(
         run.graph, run.settings(), tuple(records), append=append, names=run.labels, threads=threads
     )
+
+
+def draw_further(run: Run, short: Iterable[str], endpoint: Endpoint | None, progress: Progress) -> Run:
+    """The run with more of the predicates that are used up.
+
+    Raises:
+        EndpointError: the endpoint fails; all verdicts and draws are kept.
+    """
+    try:
+        draw_more(run.folder, run.config, short, endpoint, progress)
+    except EndpointError as error:
+        raise type(error)(
+            f"{error} (the sample is used up and more must be drawn; all answers are kept: the same command "
+            "goes on from here)"
+        ) from error
+    return open_run(run.folder)
+
+
+def look_for_changes(run: Run, endpoint: Endpoint | None, progress: Progress) -> str | None:
+    """What users must know of the store since it was counted, in a sentence."""
+    if not run.in_place:
+        return None
+    try:
+        return notice_change(run.folder, run.config, endpoint, progress)
+    except EndpointError as error:
+        return f"whether the store has changed since it was counted is not known: {error}"
 
 
 def _write_config(folder: Path, config: Mapping[str, Any]) -> None:
@@ -240,7 +292,17 @@ def _write_config(folder: Path, config: Mapping[str, Any]) -> None:
 
 def _config(sources: Sources, coupling: Coupling, loaded: Loaded, lang: str) -> dict[str, Any]:
     scope = sources.scope
+    in_place: dict[str, Any] = {}
+    if sources.in_place and sources.endpoint:
+        patience = sources.endpoint.patience
+        options = asdict(sources.in_place)
+        waiting = {"timeout": patience.timeout, "rate": patience.rate}
+        in_place = {
+            "in_place": {**options, **waiting, "max_groundings": coupling.max_groundings},
+            "evaluation": {"seed": sources.in_place.seed},
+        }
     return {
+        **in_place,
         "version": _FORMAT,
         "files": [
             {"path": printable(str(path)), "role": role, "sha256": loaded.digests[str(path)]}
@@ -291,7 +353,7 @@ def _workshop(folder: Path) -> Iterator[Path]:
         if isinstance(stop, OSError):
             reason = stop.strerror or printable(str(stop))
             error = RunError(f"{printable(str(folder))} cannot be written: {reason}")
-        if not any(partial.glob("pages/*.nt")):
+        if not any(partial.glob("pages/*.nt")) and not _has_draws(partial):
             _clear(partial)
         elif isinstance(error, KgevalError):
             error = type(error)(f"{error} (what was fetched is kept: the same command goes on from there)")
@@ -320,11 +382,16 @@ def _lock(partial: Path, folder: Path) -> int:
     return lock
 
 
+def _has_draws(partial: Path) -> bool:
+    log = partial / LOG
+    return log.exists() and log.stat().st_size > 0
+
+
 def _clear(partial: Path) -> None:
     """Remove what kgeval made, and the directory if nothing else is in it."""
     for name in ("pages", "beliefs", "coupling"):
         shutil.rmtree(partial / name, ignore_errors=True)
-    for name in ("config.json", _LOCK):
+    for name in ("config.json", *DRAWN, _LOCK):
         (partial / name).unlink(missing_ok=True)
     with suppress(OSError):
         partial.rmdir()

@@ -254,12 +254,12 @@ class Path:
         self.scale = Scale.of(population, options.error)
         self.margin = None if options.margin is None else margin or self.scale.margin(options.margin)
         """The margin for the share of true verdicts among what is sampled."""
-        self.short = np.empty(0, np.int64)
         self._position = np.empty(0, np.int64)
         self._chance = np.empty(0)
         self._reset()
 
     def _reset(self) -> None:
+        self.short = np.empty(0, np.int64)
         self._drawn = 0
         self._followed = np.empty(0, np.int8)
         self._stopped = False

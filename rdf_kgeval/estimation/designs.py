@@ -58,7 +58,6 @@ class Factory:
         )
         return self.build(population, options)
 
-
     def refuse_in_place(self) -> None:
         """Raise an error if the method needs the whole population at hand."""
         if not self.in_place:

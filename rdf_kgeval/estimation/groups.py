@@ -48,7 +48,7 @@ def estimate_groups(
     free = np.flatnonzero((population.weights > 0) & (group >= 0))
     codes = group * (int(stratum.max(initial=0)) + 1) + stratum
     cells, at = np.unique(codes[free], return_inverse=True)
-    size = np.bincount(at, population.weights[free], minlength=len(cells))
+    size = np.bincount(at, population.weights[free], minlength=len(cells)).astype(np.float64)
     of = cells // (int(stratum.max(initial=0)) + 1)
     cell = np.searchsorted(cells, codes[asked])
     n = np.bincount(cell, minlength=len(cells)).astype(np.float64)
