@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 
 from rdf_kgeval.beliefs import Triple
 from rdf_kgeval.drawlog import Draw
-from rdf_kgeval.endpoint import Endpoint
+from rdf_kgeval.endpoint import Answer, Endpoint
 from rdf_kgeval.errors import EndpointError, IncompleteError, InputError
 from rdf_kgeval.estimation.strata import LARGE
 from rdf_kgeval.pages import REWRITTEN
@@ -18,6 +19,7 @@ LEAST = 30
 GROWTH = 3
 """So many times farther reaches each further draw."""
 _MOST_PREDICATES = 100
+_PROBE = 1000
 _DEVIATIONS = 6.0
 """A number of triples so far off its expectation is no chance."""
 
@@ -114,35 +116,45 @@ class Drawer:
                 "them; give it longer with --timeout, or evaluate a dump)"
             ) from error
         came = len(answer.rows) + len(answer.skipped)
-        cut = answer.limit is not None and came >= answer.limit
-        expected = sum(self._sizes[p] for p in predicates) * (high - low) / FULL
-        if not cut and self._exact and abs(came - expected) > _DEVIATIONS * math.sqrt(expected) + 3:
-            cut = self._is_cut(pool, low, high, came, expected)
-        if cut:
+        if self._is_cut(pool, answer, low, high, sum(self._sizes[p] for p in predicates)):
             if high - low < 2:
-                raise EndpointError(f"{self._endpoint.name} cuts its answers to {came:,} rows")
+                raise EndpointError(f"{self._endpoint.name} cuts its answers to {plural(came, 'row')}")
             middle = (low + high) // 2
-            parts = [self._rows(pool, predicates, *ends) for ends in ((low, middle), (middle, high))]
-            return parts[0][0] + parts[1][0], list(dict.fromkeys(parts[0][1] + parts[1][1]))
-        return self._checked(pool, answer.rows, answer.skipped, low, high)
+            first, second = (self._rows(pool, predicates, *ends) for ends in ((low, middle), (middle, high)))
+            return first[0] + second[0], list(dict.fromkeys(first[1] + second[1]))
+        return self._checked(pool, answer.rows, answer.skipped)
 
-    def _is_cut(self, pool: Pool, low: int, high: int, came: int, expected: float) -> bool:
-        counted = count(self._endpoint, pool.count_drawn(self._salt, low, high))
-        if counted > came:
+    def _is_cut(self, pool: Pool, answer: Answer, low: int, high: int, size: int) -> bool:
+        """Whether the server kept rows back, by its word, by its habit, or by a count."""
+        came = len(answer.rows) + len(answer.skipped)
+        if answer.limit is not None and came >= answer.limit:
             return True
-        raise EndpointError(
-            f"{self._endpoint.name} gives {plural(came, 'triple')} where about {expected:,.0f} were to be "
-            "expected: its MD5 is not one, or it is being changed; run the command again, or leave "
-            "--in-place out"
-        )
+        expected = size * (high - low) / FULL
+        odd = self._exact and abs(came - expected) > _DEVIATIONS * math.sqrt(expected) + 3
+        if not odd and came < self._most_rows:
+            return False
+        if count(self._endpoint, pool.count_drawn(self._salt, low, high)) > came:
+            return True
+        if odd:
+            raise EndpointError(
+                f"{self._endpoint.name} gives {plural(came, 'triple')} where about {expected:,.0f} were to "
+                "be expected: its MD5 is not one, or it is being changed; run the command again, or leave "
+                "--in-place out"
+            )
+        return False
+
+    @cached_property
+    def _most_rows(self) -> int:
+        """An answer of fewer rows is not cut, though the server may cut answers without a word."""
+        came = len(self._endpoint.select(self._pool.probe(_PROBE), ["kgeval_x"]).rows)
+        whole = not self._exact or came >= min(_PROBE, sum(self._sizes.values()))
+        return _PROBE if whole else came
 
     def _checked(
         self,
         pool: Pool,
         rows: Iterable[tuple[str | None, ...]],
         skipped: Sequence[str],
-        low: int,
-        high: int,
     ) -> tuple[list[list[str]], list[str]]:
         """The triples with their digests, which must be what we make of them."""
         found: list[list[str]] = []

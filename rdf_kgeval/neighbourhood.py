@@ -15,6 +15,8 @@ BATCH = 50
 """Entities of one query."""
 HUB = 200
 """The most triples that are taken of one entity in one direction."""
+USUAL = 20
+"""Where the entities of a query have more triples each than this, they are asked about in smaller batches."""
 _IRI = re.compile('<[^<>"{}|^`\\\\\\x00-\\x20]*>')
 
 
@@ -98,7 +100,7 @@ def _collect(
     cut: list[str],
 ) -> None:
     """Fetch the triples that start or end at the entities; where they are too many, of fewer at once."""
-    limit = HUB * len(entities)
+    limit = max(HUB, USUAL * len(entities))
     end = "?s" if outward else "?o"
     only = f"VALUES ?p {{ {' '.join(sorted(predicates))} }} " if predicates is not None else ""
     inner = f"VALUES {end} {{ {' '.join(entities)} }} {only}?s ?p ?o"

@@ -7,7 +7,7 @@ The text is the same everywhere: STR of subject, predicate and object, and the o
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyoxigraph as ox
 
@@ -112,7 +112,7 @@ class Pool:
         predicate = self.template[1]
         named = "" if blank else self._named()
         values = self._values(self.predicates) if predicate.startswith("?") else ""
-        where = f"{{ {values}{self._body(self.template, self.pattern)}{named} }}"
+        where = f"{{ {values}{self._body()}{named} }}"
         if not predicate.startswith("?"):
             return f"{self.prologue}SELECT (COUNT(*) AS ?n) {self.dataset}WHERE {where}"
         return (
@@ -126,24 +126,13 @@ class Pool:
             return self
         if self.plain:
             template = (self.template[0], predicate, self.template[2])
-            return self._with(template, f"?s {predicate} ?o", (predicate,))
-        return self._with(self.template, self.pattern, (predicate,))
+            return replace(self, template=template, pattern=f"?s {predicate} ?o", predicates=(predicate,))
+        return replace(self, predicates=(predicate,))
 
     def among(self, predicates: Iterable[str]) -> "Pool":
         """The beliefs of some predicates."""
         chosen = tuple(predicates)
-        return self.only(chosen[0]) if len(chosen) == 1 else self._with(self.template, self.pattern, chosen)
-
-    def _with(self, template: Triple, pattern: str, predicates: tuple[str, ...]) -> "Pool":
-        return Pool(
-            template=template,
-            pattern=pattern,
-            graph=self.graph,
-            prologue=self.prologue,
-            dataset=self.dataset,
-            predicates=predicates,
-            plain=self.plain,
-        )
+        return self.only(chosen[0]) if len(chosen) == 1 else replace(self, predicates=chosen)
 
     def draw(self, salt: str, low: int, high: int) -> str:
         """The query for the triples whose places lie from `low` to before `high`, with their digests."""
@@ -154,6 +143,12 @@ class Pool:
         """The query for ?n, the number of these triples."""
         return f"{self.prologue}SELECT (COUNT(*) AS ?n) {self.dataset}{self._drawn(salt, low, high)}"
 
+    def probe(self, rows: int) -> str:
+        """A query for so many rows, ?kgeval_x, without looking at much."""
+        values = self._values(self.predicates) if self.template[1].startswith("?") else ""
+        where = f"{{ {values}{self._body()} }}"
+        return f"{self.prologue}SELECT (1 AS ?kgeval_x) {self.dataset}WHERE {where} LIMIT {rows}"
+
     def _drawn(self, salt: str, low: int, high: int) -> str:
         tests = []
         if low > 0:
@@ -162,7 +157,7 @@ class Pool:
             tests.append(f'?kgeval_h < "{high:0{DIGITS}x}"')
         chosen = f" FILTER({' && '.join(tests)})" if tests else ""
         values = self._values(self.predicates) if self.template[1].startswith("?") else ""
-        body = self._body(self.template, self.pattern)
+        body = self._body()
         return f"WHERE {{ {values}{body} BIND(MD5({self._text(salt)}) AS ?kgeval_h){chosen}{self._named()} }}"
 
     def _text(self, salt: str) -> str:
@@ -184,5 +179,5 @@ class Pool:
     def _values(self, predicates: Sequence[str]) -> str:
         return f"VALUES {self.template[1]} {{ {' '.join(predicates)} }} " if predicates else ""
 
-    def _body(self, template: Triple, pattern: str) -> str:
-        return f"GRAPH {self.graph} {{ {pattern} }}" if self.graph and self.plain else pattern
+    def _body(self) -> str:
+        return f"GRAPH {self.graph} {{ {self.pattern} }}" if self.graph and self.plain else self.pattern
