@@ -18,7 +18,8 @@ from rdf_kgeval.estimation.assisted import moments, plan, record
 from rdf_kgeval.estimation.calibration import SHRINK
 from rdf_kgeval.estimation.hierarchy import GRID, begin, doubts, observe
 from rdf_kgeval.estimation.intervals import quantile
-from rdf_kgeval.estimation.stratified import block_length, first_block, next_block, strata_of
+from rdf_kgeval.estimation.strata import strata_of
+from rdf_kgeval.estimation.stratified import block_length, first_block, next_block
 from rdf_kgeval.estimation.window import best_start, least_precision, precise
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
@@ -43,13 +44,13 @@ class Structure:
 
     @property
     def stratum(self) -> np.ndarray:
-        return strata_of(self.predicate, False)
+        return strata_of(np.bincount(self.predicate), False)[self.predicate]
 
 
 def arrange(
     name: str, predicate: np.ndarray, subject: np.ndarray, gold: np.ndarray | None = None
 ) -> Structure:
-    order = np.argsort(strata_of(predicate, False), kind="stable")
+    order = np.argsort(strata_of(np.bincount(predicate), False)[predicate], kind="stable")
     subject = np.unique(subject, return_inverse=True)[1]
     return Structure(name, predicate[order], subject[order], None if gold is None else gold[order])
 
@@ -326,7 +327,7 @@ def averages(seeds, labels, squared, covered):
 
 def simulate_stratified(structure, effects, accuracies, seeds, stops, seed=0, by_predicate=False):
     """`stratified/bayes` with labels drawn anew for each seed."""
-    stratum = strata_of(structure.predicate, by_predicate)
+    stratum = strata_of(np.bincount(structure.predicate), by_predicate)[structure.predicate]
     order = np.argsort(stratum, kind="stable")
     found = sweep_stratified(
         np.random.default_rng(seed),

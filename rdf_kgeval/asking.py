@@ -315,6 +315,11 @@ class Asking:
         return self._procedure.stopped() or ("budget" if spent else None)
 
     @property
+    def short(self) -> tuple[str, ...]:
+        """Predicates of which more must be drawn from the population before there is more to ask."""
+        return () if self.stopped else self._procedure.short
+
+    @property
     def history(self) -> list[Point]:
         """Where the evaluation stood after each verdict."""
         return self.trace()

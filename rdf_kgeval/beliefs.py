@@ -6,7 +6,7 @@ Terms and rows are sorted, so that the same triples give the same bytes whatever
 import hashlib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from rdf_kgeval.arrays import check_length, check_range, check_starts, damaged, map_arrays, save_arrays
 from rdf_kgeval.blanknodes import Quad
 from rdf_kgeval.errors import InputError
+from rdf_kgeval.frame import Frame
 from rdf_kgeval.namespaces import RDF_TYPE
 from rdf_kgeval.terms import iri
 from rdf_kgeval.termtable import Terms
@@ -51,6 +52,8 @@ class Beliefs:
     graph_row: Ints
     """With `graph_term`: which rows stand in which named graphs, sorted."""
     graph_term: Ints
+    frame: Frame | None = None
+    """The population, where these are only a part of it."""
 
     def __post_init__(self) -> None:
         for column in (self.s, self.p, self.o, self.role, self.graph_row, self.graph_term):
@@ -68,6 +71,40 @@ class Beliefs:
     def n_beliefs(self) -> int:
         """How many rows are to be evaluated."""
         return len(self.rows)
+
+    @property
+    def n_population(self) -> int:
+        """How many beliefs there are, here or where they were drawn from."""
+        return self.frame.total if self.frame else self.n_beliefs
+
+    def population(self) -> dict[str, int]:
+        """How many beliefs each predicate has, here or where they were drawn from, by IRI, most first."""
+        if self.frame is None:
+            return self.by_predicate()
+        sizes = sorted(self.frame.sizes.items(), key=lambda item: (-item[1], item[0]))
+        return {iri(predicate): size for predicate, size in sizes}
+
+    @cached_property
+    def weights(self) -> NDArray[np.float64]:
+        """By row to be evaluated: how many beliefs of the population it stands for."""
+        weights = np.ones(len(self.rows))
+        if self.frame:
+            place = self.frame.place[self.rows]
+            for predicate, size in self.frame.sizes.items():
+                number = self.terms.find(predicate)
+                own = self.p[self.rows] == (-1 if number is None else number)
+                drawn = own & (place < self.frame.reach[predicate])
+                weights[own] = 0.0
+                weights[drawn] = size / max(int(drawn.sum()), 1)
+        return weights
+
+    def identity(self) -> Iterator[memoryview]:
+        """The bytes that tell what is evaluated."""
+        if self.frame:
+            yield memoryview(self.frame.fingerprint())
+            return
+        for column in (self.terms.block, self.s, self.p, self.o, self.role):
+            yield column.data
 
     @property
     def nbytes(self) -> int:
@@ -173,7 +210,11 @@ class Beliefs:
 
     def with_roles(self, role: NDArray[np.uint8]) -> "Beliefs":
         """The same triples with other roles."""
-        return Beliefs(self.terms, self.s, self.p, self.o, role, self.graph_row, self.graph_term)
+        return replace(self, role=role)
+
+    def with_frame(self, frame: Frame) -> "Beliefs":
+        """The same triples as a part of a population."""
+        return replace(self, frame=frame)
 
     def quads(self) -> Iterator[tuple[int, Quad]]:
         """Every row once for each of its graphs, or once in the default graph."""
@@ -197,6 +238,8 @@ class Beliefs:
                 "id_row": self.ids[1],
             },
         )
+        if self.frame:
+            self.frame.save(folder)
 
     @classmethod
     def load(cls, folder: Path) -> "Beliefs":
@@ -225,7 +268,11 @@ class Beliefs:
         if not terms.is_text():
             raise damaged(path["block"], "it is not a table of terms")
         ids = column.pop("id"), column.pop("id_row")
-        beliefs = cls(terms, **column)
+        try:
+            frame = Frame.load(folder)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise damaged(folder / "frame.json", str(error)) from error
+        beliefs = cls(terms, **column, frame=frame)
         beliefs.__dict__["ids"] = ids  # what the cached property would take a minute to find in a large graph
         return beliefs
 

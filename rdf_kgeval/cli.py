@@ -55,6 +55,8 @@ def init(
       kgeval init run kg.ttl --ontology onto.ttl --rules queries/rules
 
       kgeval init run --endpoint http://localhost:7878/query --predicate http://example.org/bornIn
+
+      kgeval init run --endpoint http://localhost:7878/query --in-place
     """
     from rdf_kgeval.runs import open_run
 
@@ -100,6 +102,10 @@ def show(
     console = Console()
     context = summary["context"]
     console.print(f"{_headline(summary)}; {summary['bytes'] / 1e6:,.1f} MB", highlight=False)
+    if summary["at_hand"] < summary["beliefs"]:
+        console.print(
+            f"drawn, or beside what was drawn: {plural(summary['at_hand'], 'belief')}", highlight=False
+        )
     console.print(
         f"context: {context['given']:,} given, {context['unknown']:,} unknown, "
         f"{context['background']:,} out of scope",
@@ -349,9 +355,10 @@ def _summary(run: "Run") -> dict[str, Any]:
     from rdf_kgeval.beliefs import Role
 
     beliefs, graph = run.beliefs, run.graph
-    by_predicate = beliefs.by_predicate()
+    by_predicate = beliefs.population()
     return {
-        "beliefs": beliefs.n_beliefs,
+        "beliefs": beliefs.n_population,
+        "at_hand": beliefs.n_beliefs,
         "predicates": len(by_predicate),
         "constraints": graph.n_constraints,
         "components": graph.n_components,

@@ -18,6 +18,7 @@ from rdf_kgeval.terminal import open_browser, print_json, progress_bar, say
 from rdf_kgeval.text import plural, printable
 
 if TYPE_CHECKING:
+    from rdf_kgeval.endpoint import Endpoint
     from rdf_kgeval.engine import Engine
     from rdf_kgeval.evaluation import Evaluation
     from rdf_kgeval.oracles import Oracle
@@ -92,7 +93,8 @@ def make_run(
         from rdf_kgeval.settings import Settings
 
         repeatable["evaluation"] = Settings().changed(**chosen).to_json()
-    sources = options.sources(propose_scope=discover)
+    discover = discover and not options.in_place
+    sources = options.sources(propose_scope=discover, seed=method.seed or 0 if method else 0)
     coupling = options.coupling(engine, discover=discover)
     if sources.endpoint is not None:
         repeatable["options"]["endpoint"] = sources.endpoint.name
@@ -147,6 +149,8 @@ def evaluate(
                 if options.given:
                     open_run(folder).refuse_others(options.sources())
             else:
+                if options.in_place:
+                    refuse_in_place(method)
                 make_run(folder, options, engine, method, discover=True)
         opened = open_run(folder, engine)
         if oracle == "web":
@@ -155,7 +159,8 @@ def evaluate(
                 opened, method, annotators=names, port=0, until_stopped=True, browse=True
             )
         else:
-            evaluation = _consult(opened, oracle, _only(annotator), method)
+            endpoint = options.sources().endpoint if options.in_place else None
+            opened, evaluation = _consult(opened, oracle, _only(annotator), method, endpoint)
         report(evaluation, as_json, time.perf_counter() - begin)
         deliver(opened, evaluation, output, options.endpoint)
     check(evaluation, min_accuracy, max_margin)
@@ -193,32 +198,60 @@ def ask(
     from rdf_kgeval.runs import open_run
 
     begin = time.perf_counter()
-    evaluation = _consult(open_run(run), oracle, annotator, method)
+    _, evaluation = _consult(open_run(run), oracle, annotator, method)
     report(evaluation, as_json, time.perf_counter() - begin)
 
 
-def _consult(opened: "Run", oracle: str, annotator: str, method: MethodOptions) -> "Evaluation":
-    from rdf_kgeval.evaluation import consult
-    from rdf_kgeval.runs import open_evaluation
+def refuse_in_place(method: MethodOptions) -> None:
+    """Raise an error for a method that must see all beliefs."""
+    from rdf_kgeval.estimation import DESIGNS
+    from rdf_kgeval.settings import Settings
+
+    name = Settings().changed(**method.chosen()).method
+    if name in DESIGNS:
+        DESIGNS[name].refuse_in_place()
+
+
+def _consult(
+    opened: "Run", oracle: str, annotator: str, method: MethodOptions, endpoint: "Endpoint | None" = None
+) -> tuple["Run", "Evaluation"]:
+    """Ask until the evaluation stops; where a sample in place is used up, draw more and go on."""
+    from rdf_kgeval.runs import draw_further, look_for_changes, open_evaluation
 
     _refuse_empty(opened)
     answering = _oracle(oracle, annotator)
-    with open_evaluation(opened, method.chosen(), threads=os.cpu_count() or 1) as evaluation:
-        _tell_notes(evaluation, people=oracle == "prompt")
-        try:
-            if oracle == "prompt":
-                consult(evaluation, answering, told=lambda _: say("noted"))
-            else:
-                with progress_bar() as progress:
-                    consult(
-                        evaluation,
-                        answering,
-                        told=lambda e: progress("verdicts", e.n_verdicts, e.settings.budget),
-                    )
-        except KeyboardInterrupt:
-            say("\nkgeval: stopped; every answer is kept, and kgeval ask goes on from here")
-            raise typer.Exit(130) from None
-        return evaluation
+    told: set[str] = set()
+    while True:
+        with open_evaluation(opened, method.chosen(), threads=os.cpu_count() or 1) as evaluation:
+            _tell_notes(evaluation, told, people=oracle == "prompt")
+            finished = _ask_all(evaluation, answering, people=oracle == "prompt")
+        if not finished or not evaluation.short:
+            break
+        with progress_bar() as progress:
+            opened = draw_further(opened, evaluation.short, endpoint, progress)
+    with progress_bar() as progress:
+        change = look_for_changes(opened, endpoint, progress) if finished else None
+    if change:
+        say(f"note: {change}")
+    return opened, evaluation
+
+
+def _ask_all(evaluation: "Evaluation", answering: "Oracle", *, people: bool) -> bool:
+    """Whether there is no more to ask, rather than nobody to answer."""
+    from rdf_kgeval.evaluation import consult
+
+    try:
+        if people:
+            return consult(evaluation, answering, told=lambda _: say("noted"))
+        with progress_bar() as progress:
+            return consult(
+                evaluation,
+                answering,
+                told=lambda e: progress("verdicts", e.n_verdicts, e.settings.budget),
+            )
+    except KeyboardInterrupt:
+        say("\nkgeval: stopped; every answer is kept, and kgeval ask goes on from here")
+        raise typer.Exit(130) from None
 
 
 def serve_pages(
@@ -229,10 +262,12 @@ def serve_pages(
 
     _refuse_empty(opened)
 
+    told: set[str] = set()
+
     def tell(evaluation: "Evaluation", links: Mapping[str, str]) -> None:
         for name, link in links.items():
             say(f"{printable(name) or 'dashboard'}: {link}")
-        _tell_notes(evaluation, people=True)
+        _tell_notes(evaluation, told, people=True)
         say("Ctrl-C stops; every answer is kept")
         if browse:
             open_browser(next(iter(links.values())))
@@ -251,15 +286,20 @@ def _refuse_empty(opened: "Run") -> None:
         raise InputError(f"{printable(str(opened.folder))} has no belief to evaluate; choose a wider scope")
 
 
-def _tell_notes(evaluation: "Evaluation", *, people: bool) -> None:
-    """Say what users must know before anybody answers."""
+def _tell_notes(evaluation: "Evaluation", told: set[str], *, people: bool) -> None:
+    """Say once what users must know before anybody answers."""
+    notes = []
     if evaluation.stopped:
-        say(f"nothing to ask: {evaluation.stopped}")
+        notes.append(f"nothing to ask: {evaluation.stopped}")
     if evaluation.note:
-        say(f"note: {evaluation.note}")
+        notes.append(f"note: {evaluation.note}")
     settings = evaluation.settings
     if people and evaluation.sampled and not settings.error_rate and not settings.several:
-        say("note: every answer is taken as right; --error-rate 0.05 allows for errors")
+        notes.append("note: every answer is taken as right; --error-rate 0.05 allows for errors")
+    for note in notes:
+        if note not in told:
+            say(note)
+    told.update(notes)
 
 
 def _oracle(name: str, annotator: str) -> "Oracle":

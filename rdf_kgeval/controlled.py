@@ -64,6 +64,7 @@ class Controlled:
         self.thetas = graph.thetas
         """Each rule's weights; after the seed set, as its verdicts left them."""
         self.note: str | None = None
+        self.short: tuple[str, ...] = ()
         self._points: list[Point] = []
         if not self._size:
             self._begin()

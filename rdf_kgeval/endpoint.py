@@ -9,6 +9,7 @@ import http.client
 import random
 import re
 import socket
+import threading
 import time
 import urllib.error
 import urllib.parse
@@ -61,6 +62,8 @@ class Patience:
     """Seconds before the second try; doubled, with jitter, for each further one."""
     longest_wait: float = 300.0
     """The longest Retry-After that is honoured."""
+    rate: float | None = None
+    """The most requests in a second; None for no limit."""
     sleep: Callable[[float], None] = time.sleep
     """Waits; tests replace it."""
 
@@ -71,10 +74,21 @@ class Patience:
                     f"{seconds:g} seconds is no time limit for an endpoint; give more than 0 and at most "
                     f"{_LONGEST_TIME:,.0f}"
                 )
+        if self.rate is not None and not 0 < self.rate <= 1000:
+            raise InputError(f"{self.rate:g} requests in a second is no limit; give for example 2")
+
+
+@dataclass
+class Traffic:
+    """What went over the wire."""
+
+    requests: int = 0
+    received: int = 0
+    """Bytes of the answers."""
 
 
 class Endpoint:
-    """A SPARQL endpoint, for queries or for updates."""
+    """A SPARQL endpoint, for queries or for updates; several threads may use it."""
 
     def __init__(
         self,
@@ -88,10 +102,13 @@ class Endpoint:
         self.url = url
         self.server = ""
         """What the last answer's Server header said."""
-        self._patience = patience or Patience()
+        self.patience = self._patience = patience or Patience()
         self._credentials = Credentials.from_environment(url) if credentials is None else credentials
         self._opener = make_opener(url, self._credentials)
         self._reached = False
+        self.traffic = Traffic()
+        self._next_at = 0.0
+        self._turn = threading.Lock()
 
     @property
     def name(self) -> str:
@@ -100,7 +117,15 @@ class Endpoint:
 
     def select(self, query: str, variables: Sequence[str]) -> Answer:
         """Send a SELECT and return its rows, each with the terms of `variables` in that order."""
-        return self._patiently(lambda: self._parse(*self._fetch(self._request(query)), variables))
+
+        def ask() -> Answer:
+            self._wait_for_turn()  # before the request is made, whose deadline runs from then on
+            headers, body = self._fetch(self._request(query))
+            with self._turn:
+                self.traffic.received += len(body)
+            return self._parse(headers, body, variables)
+
+        return self._patiently(ask)
 
     def update(self, text: str, *, once: bool = False) -> None:
         """Send an update; where it must not be sent twice, it is sent once.
@@ -127,6 +152,15 @@ class Endpoint:
                     raise IncompleteError(f"{self.name} {trouble}") from trouble
                 pause = self._patience.backoff * 2 ** (attempt - 1) * random.uniform(0.5, 1.0)  # noqa: S311
                 self._patience.sleep(max(pause, trouble.wait))
+
+    def _wait_for_turn(self) -> None:
+        """Keep to the rate of requests."""
+        with self._turn:
+            self.traffic.requests += 1
+            begin = max(time.monotonic(), self._next_at)
+            self._next_at = begin + (1 / self._patience.rate if self._patience.rate else 0.0)
+        if begin > time.monotonic():
+            self._patience.sleep(begin - time.monotonic())
 
     def _fetch(self, request: urllib.request.Request) -> tuple[http.client.HTTPMessage, bytes]:
         try:

@@ -105,16 +105,18 @@ class Evaluation(Asking):
         asked = np.zeros(len(group), np.bool_)
         asked[self.asked] = True
         inferred = (self.label() >= 0) & ~asked
-        count = np.bincount(group, minlength=size)
+        count = self.graph.beliefs.population()
+        found = self._procedure.estimate_groups(group, final=self.stopped is not None)
+        found += [Estimated(None, None)] * (size - len(found))
         return {
             names[g]: {
-                "beliefs": int(count[g]),
+                "beliefs": count[names[g]],
                 "asked": int(asked[group == g].sum()),
                 "inferred": int(inferred[group == g].sum()),
-                "accuracy": found.accuracy,
-                "interval": found.interval,
+                "accuracy": found[g].accuracy,
+                "interval": found[g].interval,
             }
-            for g, found in enumerate(self._procedure.estimate_groups(group, final=self.stopped is not None))
+            for g in range(size)
         }
 
     def estimate_of(self, rows: Iterable[int]) -> dict[str, Any]:
@@ -125,7 +127,8 @@ class Evaluation(Asking):
         if inside.any():
             (found,) = self._procedure.estimate_groups(group, final=self.stopped is not None)
         asked = int(inside[self.asked].sum())
-        return {"beliefs": int(inside.sum()), "asked": asked, **found._asdict()}
+        size = round(float(self.graph.beliefs.weights[inside].sum()))
+        return {"beliefs": size, "asked": asked, **found._asdict()}
 
     def by_class(self) -> dict[str, dict[str, Any]]:
         """By IRI of each class in the graph, most beliefs first: the beliefs about its instances."""
@@ -143,7 +146,7 @@ class Evaluation(Asking):
     def predicates(self) -> tuple[list[str], Ints]:
         """The predicates' IRIs, most beliefs first, and each belief's number among them."""
         beliefs = self.graph.beliefs
-        names = list(beliefs.by_predicate())
+        names = list(beliefs.population())
         number = {name: g for g, name in enumerate(names)}
         terms, at = np.unique(beliefs.p[beliefs.rows], return_inverse=True)
         group = np.array([number[iri(beliefs.terms[int(term)])] for term in terms], dtype=np.int32)
@@ -158,7 +161,7 @@ class Evaluation(Asking):
             "interval": interval,
             "level": self.settings.level,
             "margin": self.settings.margin,
-            "beliefs": self.graph.n_beliefs,
+            "beliefs": self.graph.beliefs.n_population,
             "asked": len(self.findings),
             "inferred": sum(entry["inferred"] for entry in by_predicate.values()),
             "policy": self.settings.policy,

@@ -27,6 +27,20 @@ class SourceOptions:
         typer.Argument(metavar="[FILE...]", help="RDF files, gzipped or not; - is standard input."),
     ] = None
     endpoint: Annotated[str | None, typer.Option(metavar="URL", help="SPARQL endpoint to pull from.")] = None
+    in_place: Annotated[
+        bool, typer.Option("--in-place", help="Leave the beliefs at the endpoint, and draw a sample there.")
+    ] = False
+    hops: Annotated[
+        int,
+        typer.Option(min=1, max=5, metavar="K", help="With --in-place: how far to fetch around the sample."),
+    ] = 1
+    rate: Annotated[
+        float | None,
+        typer.Option(metavar="N", help="At most so many requests to the endpoint in a second."),
+    ] = None
+    parallel: Annotated[
+        int, typer.Option(min=1, max=32, metavar="N", help="With --in-place: requests at the same time.")
+    ] = 1
     graph: Annotated[str | None, typer.Option(metavar="IRI", help="Only this named graph.")] = None
     predicate: Annotated[
         list[str] | None, typer.Option(metavar="IRI", help="Only this predicate (repeatable).")
@@ -84,19 +98,22 @@ class SourceOptions:
         """Whether there is anything to read."""
         return bool(self.files or self.endpoint)
 
-    def sources(self, *, propose_scope: bool = False) -> "Sources":
-        """What to read."""
+    def sources(self, *, propose_scope: bool = False, seed: int = 0) -> "Sources":
+        """What to read; the seed is that of a sample in place."""
         from rdf_kgeval.endpoint import Endpoint, Patience
         from rdf_kgeval.scope import Scope
-        from rdf_kgeval.sources import Sources
+        from rdf_kgeval.sources import InPlace, Sources
         from rdf_kgeval.terms import iri, iri_term
 
         if not self.given:
             raise typer.BadParameter("give a FILE, - for standard input, or --endpoint URL")
-        patience = Patience(timeout=self.timeout)
+        if self.in_place and not self.endpoint:
+            raise typer.BadParameter("--in-place draws from an endpoint; give --endpoint URL")
+        patience = Patience(timeout=self.timeout, deadline=max(600.0, self.timeout), rate=self.rate)
         return Sources(
             files=self.files or [],
             endpoint=Endpoint(self.endpoint, patience=patience) if self.endpoint else None,
+            in_place=InPlace(seed=seed, hops=self.hops, parallel=self.parallel) if self.in_place else None,
             context=self.context or [],
             context_unknown=self.context_unknown or [],
             scope=Scope.of(predicates=self.predicate or [], graph=self.graph, scope=self.scope),

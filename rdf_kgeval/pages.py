@@ -26,7 +26,7 @@ _REWRITTEN_TYPES = (
     "positiveInteger nonPositiveInteger negativeInteger unsignedInt unsignedLong unsignedShort unsignedByte "
     "gYear gYearMonth hexBinary base64Binary duration dayTimeDuration yearMonthDuration"
 )
-_REWRITTEN = (
+REWRITTEN = (
     *(f"^^<{XSD}{name}>" for name in _REWRITTEN_TYPES.split()),
     "^^<http://www.w3.org/1999/02/22-rdf-syntax-ns#XMLLiteral>",
     "^^<http://www.opengis.net/ont/geosparql#wktLiteral>",
@@ -106,7 +106,7 @@ class Tally:
             if s.startswith("_:") or o.startswith(("_:", "<<")):
                 self.renumbered = self.renumbered or bool(_LOCALISED.search(f"{s} {o}"))
             (self._blank if s.startswith("_:") or o.startswith("_:") else self._named).append(hash(triple))
-            self.rewritten += o.endswith(_REWRITTEN)
+            self.rewritten += o.endswith(REWRITTEN)
         for row in page.skipped:
             self.renumbered = self.renumbered or bool(_RENUMBERED_IN_JSON.search(row))
             (self._blank if '"type": "bnode"' in row else self._named).append(hash(row))

@@ -106,7 +106,7 @@ def _plan_by_predicate(endpoint: Endpoint, scope: Scope) -> Plan:
     only = f"VALUES ?p {{ {' '.join(scope.predicates)} }} " if scope.predicates else ""
     pattern = only + _in_graph(scope, "?s ?p ?o")
     total = count(endpoint, f"SELECT (COUNT(*) AS ?n) WHERE {{ {pattern} }}")
-    counts = _count_by_predicate(endpoint, f"SELECT ?p (COUNT(*) AS ?n) WHERE {{ {pattern} }} GROUP BY ?p")
+    counts = count_by_predicate(endpoint, f"SELECT ?p (COUNT(*) AS ?n) WHERE {{ {pattern} }} GROUP BY ?p")
     if sum(counts.values()) != total:
         raise EndpointError(
             f"{endpoint.name} counts {plural(total, 'triple')} in all but {sum(counts.values()):,} by "
@@ -121,17 +121,26 @@ def _plan_by_predicate(endpoint: Endpoint, scope: Scope) -> Plan:
     )
 
 
-def _count_by_predicate(endpoint: Endpoint, grouped: str) -> dict[str, int]:
-    """Triples by predicate; a predicate that is not valid RDF stands there as its row in JSON."""
-    answer = endpoint.select(grouped, ["p", "n"])
+def count_by_predicate(endpoint: Endpoint, grouped: str, name: str = "p") -> dict[str, int]:
+    """Triples by predicate; a predicate that is not valid RDF stands there as its row in JSON.
+
+    Args:
+        endpoint: where to ask.
+        grouped: a query for the predicates, under this name, and their numbers ?n.
+        name: the variable of the predicate.
+    """
+    answer = endpoint.select(grouped, [name, "n"])
     counts = _counts(endpoint, answer)
     size = answer.limit
     if size is None or len(counts) < size:
         return counts
     counts = {}
     while True:
-        page = f"SELECT ?p ?n WHERE {{ {{ {grouped} ORDER BY ?p }} }} LIMIT {size} OFFSET {len(counts)}"
-        more = _counts(endpoint, endpoint.select(page, ["p", "n"]))
+        page = (
+            f"SELECT ?{name} ?n WHERE {{ {{ {grouped} ORDER BY ?{name} }} }} "
+            f"LIMIT {size} OFFSET {len(counts)}"
+        )
+        more = _counts(endpoint, endpoint.select(page, [name, "n"]))
         # A server that ignores OFFSET sends the same page for ever.
         is_last = len(more) < size or more.keys() <= counts.keys()
         counts |= more
@@ -140,10 +149,10 @@ def _count_by_predicate(endpoint: Endpoint, grouped: str) -> dict[str, int]:
 
 
 def _counts(endpoint: Endpoint, answer: Answer) -> dict[str, int]:
-    counts = {p: _integer(endpoint, n) for p, n in answer.rows if p is not None}
+    counts = {p: as_count(endpoint, n) for p, n in answer.rows if p is not None}
     for row in answer.skipped:
         number = re.search(r'"n": {[^{}]*"value": ("\d+")', row)
-        counts[row] = _integer(endpoint, number and number[1])
+        counts[row] = as_count(endpoint, number and number[1])
     return counts
 
 
@@ -236,10 +245,11 @@ def _decoration_units(endpoint: Endpoint, scope: Scope, decorations: Sequence[st
 def count(endpoint: Endpoint, query: str) -> int:
     """Send a query for one number ?n."""
     rows = endpoint.select(query, ["n"]).rows
-    return _integer(endpoint, rows[0][0] if len(rows) == 1 else None)
+    return as_count(endpoint, rows[0][0] if len(rows) == 1 else None)
 
 
-def _integer(endpoint: Endpoint, term: str | None) -> int:
+def as_count(endpoint: Endpoint, term: str | None) -> int:
+    """The number that a term of a COUNT stands for."""
     number = re.match('"([0-9]{1,18})"', term or "")
     if number is None:
         raise EndpointError(

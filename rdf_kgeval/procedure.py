@@ -69,6 +69,11 @@ class Procedure(Protocol):
         ...
 
     @property
+    def short(self) -> tuple[str, ...]:
+        """Predicates of which more must be drawn from the population before there is more to ask."""
+        ...
+
+    @property
     def thetas(self) -> Thetas:
         """Each rule's weights, as the verdicts left them."""
         ...

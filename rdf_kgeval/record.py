@@ -80,13 +80,12 @@ class Record:
     def key(self) -> str:
         """Digest of what the evaluation is of and how it began; more verdicts do not change it."""
         graph, settings = self.evaluation.graph, self.evaluation.settings
-        beliefs = graph.beliefs
         digest = hashlib.sha256()
-        for column in (beliefs.terms.block, beliefs.s, beliefs.p, beliefs.o, beliefs.role):
-            digest.update(column.data)
+        for part in graph.beliefs.identity():
+            digest.update(part)
         first = [asdict(record) for record in self.evaluation.records[:1]]
-        for part in (self.rules_digest, json.dumps([settings.fixed(), first], sort_keys=True)):
-            digest.update(part.encode())
+        for text in (self.rules_digest, json.dumps([settings.fixed(), first], sort_keys=True)):
+            digest.update(text.encode())
         return digest.hexdigest()
 
     @cached_property

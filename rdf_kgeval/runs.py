@@ -20,11 +20,15 @@ import pyoxigraph as ox
 from rdf_kgeval.beliefs import Beliefs, Role
 from rdf_kgeval.coupling import CouplingGraph, couple
 from rdf_kgeval.discovery import propose_rules, propose_scope
+from rdf_kgeval.drawlog import notes_of, read_draws
+from rdf_kgeval.drawnruns import DRAWN, draw_more, draw_run, load_graph, notice_change, save_graph
+from rdf_kgeval.endpoint import Endpoint
 from rdf_kgeval.engine import LOCAL, Engine
-from rdf_kgeval.errors import InputError, KgevalError, RunError
+from rdf_kgeval.errors import EndpointError, InputError, KgevalError, RunError
 from rdf_kgeval.fieldtypes import checked
 from rdf_kgeval.files import Progress
 from rdf_kgeval.grounding import MAX_GROUNDINGS
+from rdf_kgeval.inplace import LOG
 from rdf_kgeval.labels import Labels
 from rdf_kgeval.rule import Rule
 from rdf_kgeval.runconfig import FORMAT, check_digests, digest_of, digests, read_config, sync, write_config
@@ -72,6 +76,11 @@ class Run:
         return row
 
     @property
+    def in_place(self) -> bool:
+        """Whether the beliefs stay at the endpoint."""
+        return bool(self.config.get("in_place"))
+
+    @property
     def verdict_log(self) -> Path:
         """Where the verdicts are."""
         return self.folder / _VERDICTS
@@ -110,8 +119,10 @@ class Run:
             if path.is_file()
         ]
         endpoint = sources.endpoint.name if sources.endpoint else None
-        if files != [(file["role"], file["sha256"]) for file in self.config["files"]] or (
-            endpoint != self.config["endpoint"]
+        if (
+            files != [(file["role"], file["sha256"]) for file in self.config["files"]]
+            or endpoint != self.config["endpoint"]
+            or (sources.in_place is not None) != self.in_place
         ):
             raise RunError(
                 f"{printable(str(self.folder))} was made from other sources; choose another --run, or name "
@@ -188,20 +199,27 @@ def create_run(
     rules = coupling.read()
     with _workshop(folder) as partial:
         space = Space(memory_limit, partial)
-        loaded = load(sources, partial / "pages", progress, space)
+        if sources.in_place:
+            loaded = draw_run(partial, sources, rules, mine=coupling.mine is not None, progress=progress)
+        else:
+            loaded = load(sources, partial / "pages", progress, space)
         if sources.propose_scope and not sources.scope.predicates and sources.scope.query is None:
             proposal = propose_scope(loaded.beliefs, sources.label_properties)
             loaded = replace(loaded, beliefs=proposal.beliefs, notes=[*loaded.notes, *proposal.notes])
         graph, notes = _couple(loaded.beliefs, rules, coupling, progress, space)
         loaded = replace(loaded, notes=[*loaded.notes, *notes])
-        for name in ("beliefs", "coupling"):
-            shutil.rmtree(partial / name, ignore_errors=True)
-        loaded.beliefs.save(partial / "beliefs")
-        graph.save(partial / "coupling")
+        if sources.in_place:
+            save_graph(partial, graph)
+        else:
+            for name in ("beliefs", "coupling"):
+                shutil.rmtree(partial / name, ignore_errors=True)
+            loaded.beliefs.save(partial / "beliefs")
+            graph.save(partial / "coupling")
         shutil.rmtree(partial / "pages", ignore_errors=True)
         if space.note:
             loaded = replace(loaded, notes=[*loaded.notes, space.note])
-        made = {"memory_limit": memory_limit, "sha256": digests(partial), **(repeatable or {})}
+        lasting = {} if sources.in_place else digests(partial)
+        made = {"memory_limit": memory_limit, "sha256": lasting, **(repeatable or {})}
         write_config(partial, {**_config(sources, coupling, loaded, lang), **made})
         (partial / _VERDICTS).touch()
         (partial / _LOCK).unlink()
@@ -246,8 +264,12 @@ def open_run(folder: Path, engine: Engine = LOCAL) -> Run:
     """
     config = read_config(folder)
     check_digests(folder, config)
-    space = Space(config["memory_limit"], folder)
-    graph = CouplingGraph.load(folder / "coupling", Beliefs.load(folder / "beliefs"), space)
+    if config.get("in_place"):
+        graph = load_graph(folder, config)
+        config["notes"] = notes_of(read_draws(folder / LOG))
+    else:
+        space = Space(config["memory_limit"], folder)
+        graph = CouplingGraph.load(folder / "coupling", Beliefs.load(folder / "beliefs"), space)
     return Run(folder=folder, config=config, graph=graph, engine=engine)
 
 
@@ -282,6 +304,11 @@ def open_log(run: Run, options: Mapping[str, Any]) -> Iterator[VerdictLog]:
                 f"{printable(str(run.folder))} has verdicts that were asked for with {started.described()}; "
                 "go on without other options, or make another run"
             )
+        if run.in_place and settings.seed != run.config["in_place"]["seed"]:
+            raise RunError(
+                f"the sample of {printable(str(run.folder))} was drawn with the seed "
+                f"{run.config['in_place']['seed']}; go on without --seed, or make another run"
+            )
         if run.config.get("evaluation") != settings.to_json():
             run.config["evaluation"] = settings.to_json()
             write_config(run.folder, run.config)
@@ -307,9 +334,45 @@ def new_evaluation(
     )
 
 
+def draw_further(run: Run, short: Iterable[str], endpoint: Endpoint | None, progress: Progress) -> Run:
+    """The run with more of the predicates that are used up.
+
+    Raises:
+        EndpointError: the endpoint fails; all verdicts and draws are kept.
+    """
+    try:
+        draw_more(run.folder, run.config, short, endpoint, progress)
+    except EndpointError as error:
+        raise type(error)(
+            f"{error} (the sample is used up and more must be drawn; all answers are kept: the same command "
+            "goes on from here)"
+        ) from error
+    return open_run(run.folder)
+
+
+def look_for_changes(run: Run, endpoint: Endpoint | None, progress: Progress) -> str | None:
+    """What users must know of the store since it was counted, in a sentence."""
+    if not run.in_place:
+        return None
+    try:
+        return notice_change(run.folder, run.config, endpoint, progress)
+    except EndpointError as error:
+        return f"whether the store has changed since it was counted is not known: {error}"
+
+
 def _config(sources: Sources, coupling: Coupling, loaded: Loaded, lang: str) -> dict[str, Any]:
     scope = sources.scope
+    in_place: dict[str, Any] = {}
+    if sources.in_place and sources.endpoint:
+        patience = sources.endpoint.patience
+        options = asdict(sources.in_place)
+        waiting = {"timeout": patience.timeout, "rate": patience.rate}
+        in_place = {
+            "in_place": {**options, **waiting, "max_groundings": coupling.max_groundings},
+            "evaluation": {"seed": sources.in_place.seed},
+        }
     return {
+        **in_place,
         "version": FORMAT,
         "files": [
             {"path": printable(str(path)), "role": role, "sha256": loaded.digests[str(path)]}
@@ -349,7 +412,7 @@ def _workshop(folder: Path) -> Iterator[Path]:
         if isinstance(stop, OSError):
             reason = stop.strerror or printable(str(stop))
             error = RunError(f"{printable(str(folder))} cannot be written: {reason}")
-        if not any(partial.glob("pages/*.nt")):
+        if not any(partial.glob("pages/*.nt")) and not _has_draws(partial):
             _clear(partial)
         elif isinstance(error, KgevalError):
             error = type(error)(f"{error} (what was fetched is kept: the same command goes on from there)")
@@ -378,11 +441,16 @@ def _lock(partial: Path, folder: Path) -> int:
     return lock
 
 
+def _has_draws(partial: Path) -> bool:
+    log = partial / LOG
+    return log.exists() and log.stat().st_size > 0
+
+
 def _clear(partial: Path) -> None:
     """Remove what kgeval made, and the directory if nothing else is in it."""
     for name in ("pages", "beliefs", "coupling"):
         shutil.rmtree(partial / name, ignore_errors=True)
-    for name in ("config.json", _VERDICTS, _LOCK):
+    for name in ("config.json", *DRAWN, _VERDICTS, _LOCK):
         (partial / name).unlink(missing_ok=True)
     with suppress(OSError):
         partial.rmdir()

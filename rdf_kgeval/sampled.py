@@ -1,14 +1,16 @@
 """Asking by a sampling design, which stands for its interval."""
 
+import math
 from collections.abc import Collection
 from itertools import takewhile
 
 import numpy as np
 
-from rdf_kgeval.beliefs import Ints
+from rdf_kgeval.beliefs import Beliefs, Ints
 from rdf_kgeval.coupling import CouplingGraph, Thetas
 from rdf_kgeval.estimation import Design, Population
-from rdf_kgeval.estimation.design import Error
+from rdf_kgeval.estimation.design import Error, Reserve
+from rdf_kgeval.estimation.design import Ints as Longs
 from rdf_kgeval.estimation.designs import Factory
 from rdf_kgeval.inference.confidence import updated_thetas
 from rdf_kgeval.inference.inference import infer_rows
@@ -73,6 +75,13 @@ class Sampled:
     def note(self) -> str | None:
         """What the design has to say, and what is taken for granted of annotators."""
         return " ".join(filter(None, (self._drawing().note, WEIGHED if self._weighed else None))) or None
+
+    @property
+    def short(self) -> tuple[str, ...]:
+        """What the design must have more of."""
+        lacking, frame = self._drawing().short, self._graph.beliefs.frame
+        names = sorted(frame.sizes) if frame else []
+        return tuple(names[int(number)] for number in lacking)
 
     @property
     def thetas(self) -> Thetas:
@@ -155,7 +164,7 @@ class Sampled:
 
     def stopped(self) -> str | None:
         """When the margin is reached, or everything is asked."""
-        if len(self._drawn) == len(self._outcome):
+        if len(self._drawn) == self._graph.beliefs.n_population:
             return "everything asked"
         return "margin" if self._drawing().reached(self._outcome) else None
 
@@ -169,10 +178,20 @@ class Sampled:
     def estimate_groups(self, group: Ints, *, final: bool) -> list[Estimated]:
         """The design's estimates; before the end without intervals."""
         found = self._drawing().estimate_groups(self._outcome, group.astype(np.int64))
-        return [Estimated(accuracy, interval if final else None) for accuracy, interval in found]
+        # Where nothing of a group was drawn, there is no number.
+        return [
+            Estimated(None if math.isnan(accuracy) else accuracy, interval if final else None)
+            for accuracy, interval in found
+        ]
 
     def _known(self) -> list[int]:
-        """What was labelled before the first draw."""
+        """What was labelled before the first draw.
+
+        What was picked from a reserve was picked by the order of the draws, so it is not set apart: it
+        answers its own draw.
+        """
+        if self._graph.beliefs.frame:
+            return []
         return list(takewhile(lambda position: self._drawn[position] is not Drawn.SAMPLE, self._drawn))
 
     def _drawing(self) -> Design:
@@ -189,8 +208,10 @@ class Sampled:
                 sure = {row: round(value) for row, value in verdicts.items()}
                 thetas = updated_thetas(self._graph, sure)
                 truth = infer_rows(self._graph, verdicts, thetas, solve=self._solve).x[beliefs.rows]
+            predicate, reserve = _reserve(beliefs)
             population = Population(
-                predicate=_numbered(beliefs.p[beliefs.rows]),
+                predicate=predicate,
+                reserve=reserve,
                 subject=_numbered(beliefs.s[beliefs.rows]),
                 known=known,
                 truth=truth,
@@ -203,5 +224,23 @@ class Sampled:
         return {int(self._graph.beliefs.rows[i]): float(self._outcome[i]) for i in said}
 
 
-def _numbered(terms: Ints) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _reserve(beliefs: Beliefs) -> tuple[Longs, Reserve | None]:
+    """Each belief's predicate by number, and the reserve where the population lies elsewhere."""
+    frame = beliefs.frame
+    if frame is None:
+        return _numbered(beliefs.p[beliefs.rows]), None
+    names = sorted(frame.sizes)
+    numbers = np.full(len(beliefs.terms), -1, np.int64)
+    for number, name in enumerate(names):
+        term = beliefs.terms.find(name)
+        if term is not None:
+            numbers[term] = number
+    return numbers[beliefs.p[beliefs.rows]], Reserve(
+        size=np.array([frame.sizes[name] for name in names], np.int64),
+        reach=np.array([frame.reach[name] for name in names]),
+        place=np.asarray(frame.place)[beliefs.rows],
+    )
+
+
+def _numbered(terms: Ints) -> Longs:
     return np.unique(terms, return_inverse=True)[1].astype(np.int64)

@@ -29,12 +29,33 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
+class InPlace:
+    """How to draw from an endpoint."""
+
+    seed: int = 0
+    """Salts the digests."""
+    hops: int = 1
+    """How far around the drawn beliefs to fetch what rules can touch."""
+    parallel: int = 1
+    """Requests at the same time."""
+    reserve: int = 600
+    """How many triples to draw at first, spread over the predicates by their sizes."""
+
+    @property
+    def salt(self) -> str:
+        """What the digests are salted with."""
+        return f"kgeval {self.seed}"
+
+
+@dataclass(frozen=True, kw_only=True)
 class Sources:
     """All that a user named: where beliefs and context come from, and the scope."""
 
     files: Sequence[Path] = ()
     graphs: Sequence["rdflib.Graph"] = ()
     endpoint: Endpoint | None = None
+    in_place: InPlace | None = None
+    """Where the beliefs stay at the endpoint, and are drawn from."""
     context: Sequence[Path] = ()
     context_unknown: Sequence[Path] = ()
     scope: Scope = field(default_factory=Scope)
@@ -57,21 +78,7 @@ class Loaded:
 
 def load(sources: Sources, pages: Path, progress: Progress = lambda *_: None, space: Space = RAM) -> Loaded:
     """Read everything and give each triple its role; `pages` keeps what is pulled from an endpoint."""
-    builder = BeliefsBuilder(space)
-    digests: dict[str, str] = {}
-    roles = (
-        (Role.BELIEF, sources.files),
-        (Role.UNKNOWN, sources.context_unknown),
-        (Role.GIVEN, sources.context),
-    )
-    if sum(path == STDIN for _, files in roles for path in files) > 1:
-        raise InputError("standard input can be read only once; give the other part as a file")
-    for role, files in roles:
-        for path in files:
-            digests[str(path)] = _read_file(path, sources.format, role, builder, progress)
-    for graph in sources.graphs:
-        builder.add_parsed(from_rdflib(graph), Role.BELIEF)
-    beliefs = builder.build()
+    beliefs, digests = read_context(sources, progress, space)
     notes: list[str] = []
     if sources.files or sources.graphs:
         beliefs = _apply_scope(beliefs, sources.scope)
@@ -96,6 +103,25 @@ def load(sources: Sources, pages: Path, progress: Progress = lambda *_: None, sp
             beliefs = _blank_is_background(beliefs)
     _check(beliefs, sources)
     return Loaded(beliefs=beliefs, digests=digests, notes=notes)
+
+
+def read_context(sources: Sources, progress: Progress, space: Space = RAM) -> tuple[Beliefs, dict[str, str]]:
+    """Read the files and graphs, context or not, without the scope; and the digest of each file."""
+    builder = BeliefsBuilder(space)
+    digests: dict[str, str] = {}
+    roles = (
+        (Role.BELIEF, sources.files),
+        (Role.UNKNOWN, sources.context_unknown),
+        (Role.GIVEN, sources.context),
+    )
+    if sum(path == STDIN for _, files in roles for path in files) > 1:
+        raise InputError("standard input can be read only once; give the other part as a file")
+    for role, files in roles:
+        for path in files:
+            digests[str(path)] = _read_file(path, sources.format, role, builder, progress)
+    for graph in sources.graphs:
+        builder.add_parsed(from_rdflib(graph), Role.BELIEF)
+    return builder.build(), digests
 
 
 def read_beliefs(

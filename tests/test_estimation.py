@@ -427,7 +427,7 @@ def test_the_compiled_runs_are_those_of_the_interface(kind: str) -> None:
             objective="predicate" if by_predicate else "overall",
         )
         answers = run(design, gold)
-        size, label = design._size, gold[design._order].astype(np.int64)  # type: ignore[attr-defined]
+        size, label = design._size, gold[design._strata._order].astype(np.int64)  # type: ignore[attr-defined]
         stop, low, high = np.zeros(1, np.int64), np.zeros(1), np.zeros(1)
         grid = GRID.a, GRID.b, GRID.weight
         sweep.run_stratified(label, size, *grid, *stops_of(FACTORS[kind]), by_predicate, stop, low, high)

@@ -37,7 +37,8 @@ from rdf_kgeval.estimation.design import (
 from rdf_kgeval.estimation.groups import estimate_groups
 from rdf_kgeval.estimation.hierarchy import GRID, begin, doubts, observe
 from rdf_kgeval.estimation.intervals import Interval
-from rdf_kgeval.estimation.stratified import FLOOR, TRUST, block_length, strata_of
+from rdf_kgeval.estimation.strata import strata_of
+from rdf_kgeval.estimation.stratified import FLOOR, TRUST, block_length
 from rdf_kgeval.estimation.window import best_start, half_width, least_precision, precise
 from rdf_kgeval.inference.kernel import kernel
 from rdf_kgeval.verdicts import AMBIGUOUS, FALSE, TRUE
@@ -206,7 +207,7 @@ class Assisted(Path):
 
 def cells_of(population: Population, rest: Ints) -> Ints:
     """The cells of the beliefs to sample, numbered from 0."""
-    stratum = strata_of(population.predicate[rest], False)
+    stratum = strata_of(population.sizes, False)[population.predicate[rest]]
     if population.truth is None:
         return stratum
     believed = np.digitize(population.truth[rest], BOUNDS)

@@ -7,6 +7,7 @@ therefore give the same draws, stop and estimate, and resuming a run is replayin
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -23,6 +24,18 @@ OBJECTIVES = ("overall", "predicate")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class Reserve:
+    """What is at hand of a population that lies elsewhere, in a random order of the whole of it."""
+
+    size: Ints
+    """By predicate: beliefs of the population."""
+    reach: Floats
+    """By predicate: every belief whose place is below is at hand."""
+    place: Floats
+    """By position: uniform in [0, 1), or 1 for what no draw can fall on."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Population:
     """The beliefs to be evaluated, by position."""
 
@@ -34,6 +47,8 @@ class Population:
     """1 or 0 for what was labelled before sampling started (the certainty stratum), -1 elsewhere."""
     truth: Floats | None = None
     """Soft truth from inference over what was known before sampling started; only `assisted` looks at it."""
+    reserve: Reserve | None = None
+    """Where the positions are only a part of the population."""
 
     def __post_init__(self) -> None:
         n = len(self.predicate)
@@ -48,6 +63,41 @@ class Population:
 
     def __len__(self) -> int:
         return len(self.predicate)
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """By predicate, how many beliefs there are to sample."""
+        if self.reserve is None:
+            return np.bincount(self.predicate[self.known < 0], minlength=int(self.predicate.max()) + 1)
+        sizes: Ints = self.reserve.size - np.bincount(
+            self.predicate[self.known >= 0], minlength=len(self.reserve.size)
+        )
+        return sizes
+
+    @property
+    def free(self) -> int:
+        """How many beliefs there are to sample."""
+        return int(self.sizes.sum())
+
+    def shuffled(self, seed: int) -> Ints:
+        """The positions that a draw can fall on, in a random order."""
+        rest = np.flatnonzero(self.known < 0)
+        if self.reserve is None:
+            return np.random.default_rng(seed).permutation(rest)
+        drawn = rest[self.reserve.place[rest] < self.reserve.reach[self.predicate[rest]]]
+        order: Ints = drawn[np.argsort(self.reserve.place[drawn], kind="stable")]
+        return order
+
+    @cached_property
+    def weights(self) -> Floats:
+        """How many beliefs to sample each position stands for."""
+        weights = (self.known < 0).astype(np.float64)
+        if self.reserve is not None:
+            drawn = self.reserve.place < self.reserve.reach[self.predicate]
+            weights *= drawn
+            count = np.bincount(self.predicate[weights > 0], minlength=len(self.sizes))
+            weights *= (self.sizes / np.maximum(count, 1))[self.predicate]
+        return weights
 
 
 class Estimate(NamedTuple):
@@ -119,6 +169,8 @@ class Design(Protocol):
 
     note: str | None
     """What the user must be told about this design, in a sentence."""
+    short: Ints
+    """Predicates of which more must be drawn from the population before there is a next draw."""
 
     def next(self, answers: Int8s, k: int) -> list[Draw]:
         """The first k unanswered draws in the order of the draws; none when there are no more.
@@ -162,7 +214,7 @@ class Scale:
     def of(cls, population: Population, error: Error) -> "Scale":
         """The scale of a population."""
         known = population.known
-        return cls(int((known >= 0).sum()), int((known == 1).sum()), int((known < 0).sum()), error)
+        return cls(int((known >= 0).sum()), int((known == 1).sum()), population.free, error)
 
     @property
     def factor(self) -> float:
@@ -208,6 +260,7 @@ class Path(ABC):
         self._reset()
 
     def _reset(self) -> None:
+        self.short = np.empty(0, np.int64)
         self._drawn = 0
         self._followed = np.empty(0, np.int8)
         self._stopped = False

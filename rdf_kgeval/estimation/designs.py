@@ -19,6 +19,8 @@ class Factory:
     build: Callable[[Population, Options], Design]
     strict: bool
     """Whether the method can promise the level at every accuracy."""
+    in_place: bool
+    """Whether a reserve is enough, in place of the whole population."""
 
     def __call__(
         self,
@@ -47,6 +49,8 @@ class Factory:
             raise InputError(
                 f"{self.name} is strict for the objective overall only; leave one of the two out"
             )
+        if population.reserve is not None:
+            self.refuse_in_place()
         if not isinstance(error, Error):
             error = Error(error, error)
         options = Options(
@@ -54,18 +58,26 @@ class Factory:
         )
         return self.build(population, options)
 
+    def refuse_in_place(self) -> None:
+        """Raise an error if the method needs the whole population at hand."""
+        if not self.in_place:
+            able = ", ".join(name for name, factory in DESIGNS.items() if factory.in_place)
+            raise InputError(
+                f"{self.name} must see all beliefs, which stay at the endpoint with --in-place; use {able}"
+            )
+
 
 DESIGNS = {
-    name: Factory(name, build, strict)
-    for name, build, strict in (
-        ("stratified/bayes", stratified.bayes, True),
-        ("srs/wilson", srs.wilson, False),
-        ("srs/ahpd", srs.ahpd, False),
-        ("srs/fixed-width", srs.fixed_width, True),
-        ("twcs/wilson", twcs.wilson, False),
-        ("twcs/ahpd", twcs.ahpd, False),
-        ("assisted/difference", assisted.difference, False),
-        ("anytime/betting", srs.betting, True),
+    name: Factory(name, build, strict, in_place)
+    for name, build, strict, in_place in (
+        ("stratified/bayes", stratified.bayes, True, True),
+        ("srs/wilson", srs.wilson, False, True),
+        ("srs/ahpd", srs.ahpd, False, True),
+        ("srs/fixed-width", srs.fixed_width, True, True),
+        ("twcs/wilson", twcs.wilson, False, False),
+        ("twcs/ahpd", twcs.ahpd, False, False),
+        ("assisted/difference", assisted.difference, False, False),
+        ("anytime/betting", srs.betting, True, True),
     )
 }
 """Every design with its estimator."""

@@ -45,10 +45,10 @@ def estimate_groups(
     asked, answers = asked[inside], answers[inside]
     known = np.bincount(group[(population.known >= 0) & (group >= 0)], minlength=groups)
     known_true = np.bincount(group[(population.known == 1) & (group >= 0)], minlength=groups)
-    free = np.flatnonzero((population.known < 0) & (group >= 0))
+    free = np.flatnonzero((population.weights > 0) & (group >= 0))
     codes = group * (int(stratum.max(initial=0)) + 1) + stratum
-    cells, counts = np.unique(codes[free], return_counts=True)
-    size = counts.astype(np.float64)
+    cells, at = np.unique(codes[free], return_inverse=True)
+    size = np.bincount(at, population.weights[free], minlength=len(cells)).astype(np.float64)
     of = cells // (int(stratum.max(initial=0)) + 1)
     cell = np.searchsorted(cells, codes[asked])
     n = np.bincount(cell, minlength=len(cells)).astype(np.float64)

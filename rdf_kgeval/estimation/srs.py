@@ -11,6 +11,7 @@ from rdf_kgeval.estimation.calibration import FALLBACK, calibrated_margin, fixed
 from rdf_kgeval.estimation.design import Estimate, Floats, Int8s, Ints, Options, Path, Population, Scale
 from rdf_kgeval.estimation.groups import estimate_groups
 from rdf_kgeval.estimation.intervals import Interval
+from rdf_kgeval.estimation.strata import Strata
 from rdf_kgeval.verdicts import AMBIGUOUS, TRUE
 
 MINIMUM = 30
@@ -44,8 +45,8 @@ class Srs(Path):
     ) -> None:
         self.note = note
         self._rule = rule
-        rest = np.flatnonzero(population.known < 0)
-        self._order = np.random.default_rng(options.seed).permutation(rest)
+        self._size = population.free
+        self._strata = Strata(population, np.zeros(len(population.sizes), np.int64), options.seed)
         super().__init__(population, options, margin)
 
     def _restart(self) -> None:
@@ -53,14 +54,15 @@ class Srs(Path):
 
     def _extend(self) -> tuple[Ints, Floats]:
         at = self._drawn
-        block = self._order[at : at + max(_CHUNK, at // 4)]
-        return block, 1.0 / (len(self._order) - np.arange(at, at + len(block)))
+        block = self._strata.slice(0, at, at + max(_CHUNK, at // 4))
+        self.short = self._strata.lacking(np.array([min(at + 1, self._size)]))
+        return block, 1.0 / (self._size - np.arange(at, at + len(block)))
 
     def _observe(self, at: int, answer: int) -> bool:
         self._n += 1
         self._k += answer == TRUE
         self._pending += answer == AMBIGUOUS
-        if self.margin is None or self._n < min(self._rule.minimum, len(self._order)):
+        if self.margin is None or self._n < min(self._rule.minimum, self._size):
             return False
         low, high = self._ends(self._rule.interval)
         least, most = self._open()
@@ -75,7 +77,7 @@ class Srs(Path):
         """What the labels leave open; nothing after a full count by sure verdicts."""
         if self.options.error:
             return 0.0, 1.0
-        size = len(self._order)
+        size = self._size
         return self._k / size, 1 - (self._n - self._k - self._pending) / size
 
     def _share(self) -> float:
@@ -84,7 +86,7 @@ class Srs(Path):
     def estimate(self, answers: Int8s) -> Estimate:
         """The share of true answers and the interval."""
         self._follow(answers)
-        if not len(self._order):
+        if not self._size:
             return self.scale.estimate(0.5, (0.5, 0.5))
         low, high = self._ends(self._rule.interval)
         if self._stopped and self._rule.widened and self.margin is not None:
@@ -95,9 +97,9 @@ class Srs(Path):
     def running(self, answers: Int8s) -> Estimate:
         """The share of true answers and the betting interval, which holds at every moment."""
         self._follow(answers)
-        if not len(self._order):
+        if not self._size:
             return self.estimate(answers)
-        size = np.inf if self.options.error else len(self._order)
+        size = np.inf if self.options.error else self._size
         bet = partial(intervals.betting, size=size, level=self.options.level)
         return self.scale.estimate(self._share(), self._ends(bet), self._open())
 
@@ -123,7 +125,7 @@ def ahpd(population: Population, options: Options) -> Srs:
 
 def betting(population: Population, options: Options, note: str | None = None) -> Srs:
     """`anytime/betting`: a confidence sequence, valid at every moment."""
-    size = np.inf if options.error else int((population.known < 0).sum())
+    size = np.inf if options.error else population.free
     bet = partial(intervals.betting, size=size, level=options.level)
     if options.margin is not None:
         bet = partial(bet, margin=min(Scale.of(population, options.error).margin(options.margin), 0.5))

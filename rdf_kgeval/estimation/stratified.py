@@ -28,12 +28,11 @@ from rdf_kgeval.estimation.design import (
 from rdf_kgeval.estimation.groups import estimate_groups
 from rdf_kgeval.estimation.hierarchy import ENDLESS, GRID, begin, doubts, moments, observe, posterior
 from rdf_kgeval.estimation.intervals import Interval
+from rdf_kgeval.estimation.strata import Strata, strata_of
 from rdf_kgeval.estimation.window import best_start, half_width, least_precision, precise
 from rdf_kgeval.inference.kernel import kernel
 from rdf_kgeval.verdicts import AMBIGUOUS, TRUE
 
-LARGE = 0.02
-"""Predicates with at least this share of the beliefs are strata of their own; the others share one."""
 FIRST = 20
 """So many draws are spread in proportion to the strata before answers steer."""
 LEAST_BLOCK = 8
@@ -70,7 +69,7 @@ def gain_of(size: int, taken: int, doubt: float, by_predicate: bool) -> float:
     if left == 0:
         return -1.0
     if not by_predicate:
-        return size * size * (TRUST * doubt + FLOOR) / (taken + 0.5) ** 2
+        return float(size) * float(size) * (TRUST * doubt + FLOOR) / (taken + 0.5) ** 2
     s = taken + 2.0
     now = np.sqrt(left * (s + left) / s)
     after = np.sqrt((left - 1) * (s + left) / (s + 1))
@@ -99,14 +98,6 @@ def block_length(drawn: int, left: int) -> int:
     return min(FIRST if drawn == 0 else max(LEAST_BLOCK, drawn // GROWTH), left)
 
 
-def strata_of(predicate: Ints, by_predicate: bool) -> Ints:
-    """Each belief's stratum, numbered from 0: its predicate, or one for all small predicates."""
-    size = np.bincount(predicate)
-    own = size > 0 if by_predicate else size >= LARGE * len(predicate)
-    number = np.where(own, np.cumsum(own) - 1, own.sum())
-    return number[predicate].astype(np.int64)
-
-
 class Stratified(Path):
     """Uniform draws without replacement within strata; between them, where the posterior learns most.
 
@@ -119,13 +110,10 @@ class Stratified(Path):
         kind = "strict" if options.strict else options.objective
         self._mass = stopping_mass(margin, options.level, FACTORS[kind])
         self._table = least_precision(margin, self._mass)
-        rest = np.flatnonzero(population.known < 0)
-        self._stratum = np.zeros(len(population), np.int64)
-        self._stratum[rest] = strata_of(population.predicate[rest], self._by_predicate)
-        shuffled = np.random.default_rng(options.seed).permutation(rest)
-        self._order = shuffled[np.argsort(self._stratum[shuffled], kind="stable")]
-        self._size = np.bincount(self._stratum[rest], minlength=1)
-        self._start = np.cumsum(self._size) - self._size
+        number = strata_of(population.sizes, self._by_predicate)
+        self._strata = Strata(population, number, options.seed)
+        self._stratum, self._size = self._strata.of, self._strata.size
+        self._free = population.free
         self._weighed = self._size.astype(np.float64) * (ENDLESS if options.error else 1.0)
         self._weight, self._mean, self._var = (np.empty(len(GRID.a)) for _ in range(3))
         super().__init__(population, options, margin)
@@ -136,16 +124,19 @@ class Stratified(Path):
         self._moments = float(GRID.weight @ self._mean), float("inf")
 
     def _extend(self) -> tuple[Ints, Floats]:
-        length = block_length(self._drawn, len(self._order) - self._drawn)
+        length = block_length(self._drawn, self._free - self._drawn)
         if self._drawn == 0 and not self._by_predicate:
             block = first_block(self._size, length)
         else:
             doubt = np.empty(len(self._size))
             doubts(GRID.a, GRID.b, self._weight, self._n, self._k, doubt)
             block = next_block(self._size, self._taken, doubt, length, self._by_predicate)
+        self.short = self._strata.lacking(self._taken + np.bincount(block, minlength=len(self._size)))
+        if len(self.short):
+            return np.empty(0, np.int64), np.empty(0)
         position, chance = np.empty(length, np.int64), np.empty(length)
         for i, h in enumerate(block):
-            position[i] = self._order[self._start[h] + self._taken[h]]
+            position[i] = self._strata.at(h, self._taken[h])
             chance[i] = 1.0 / (self._size[h] - self._taken[h])
             self._taken[h] += 1
         return position, chance
@@ -176,7 +167,7 @@ class Stratified(Path):
         """What the labels leave open; nothing after a full count by sure verdicts."""
         if self.options.error:
             return 0.0, 1.0
-        size, true = len(self._order), self._k.sum()
+        size, true = self._free, self._k.sum()
         return true / size, 1 - (self._n.sum() - true) / size
 
     def _beta(self, extra: Ints | None) -> tuple[float, float]:
@@ -205,7 +196,7 @@ class Stratified(Path):
     def estimate(self, answers: Int8s) -> Estimate:
         """The stratified mean; at the stop with the margin's interval, before it with the one reached."""
         self._follow(answers)
-        if not len(self._order):
+        if not self._free:
             return self.scale.estimate(0.5, (0.5, 0.5))
         pending = self._pending.any()
         low, high = self._ends(self.margin if self._stopped and not pending else None)

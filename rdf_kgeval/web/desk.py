@@ -78,6 +78,8 @@ class Standing:
     stopped: str | None = None
     sampled: bool = False
     """Whether an interval is to be had at the end."""
+    starved: bool = False
+    """Whether a sample in place is used up, so that there is nothing to show before more is drawn."""
 
 
 class Thought(NamedTuple):
@@ -359,6 +361,7 @@ class Desk:
             level=settings.level,
             stopped=stopped,
             sampled=evaluation.sampled,
+            starved=not requests and not out and bool(evaluation.short),
         )
         return Thought(fresh, undecided, standing)
 

@@ -5,7 +5,7 @@ import os
 import socket
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import uvicorn
 
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.evaluation import Evaluation
-from rdf_kgeval.runs import Run, new_evaluation, open_log
+from rdf_kgeval.runs import Run, draw_further, new_evaluation, open_log
 from rdf_kgeval.text import printable
 from rdf_kgeval.web.access import OWNER, open_access
 from rdf_kgeval.web.desk import Desk, Person
@@ -104,16 +104,23 @@ def serve(
                 if not working.cancelled() and (error := working.exception()):
                     raise error.exceptions[0] if isinstance(error, ExceptionGroup) else error
 
+        interrupted = True
         with suppress(KeyboardInterrupt):
             asyncio.run(main())
-    return evaluation
+            interrupted = False
+    if interrupted or not evaluation.short:
+        return evaluation
+    more = draw_further(run, evaluation.short, None, lambda *_: None)
+    return serve(more, replace(serving, port=port), options, threads=threads, told=told)
 
 
 async def _watch(desk: Desk, server: uvicorn.Server, until_stopped: bool) -> None:
-    """Stop the server some time after the evaluation stopped, if that is wanted."""
-    while until_stopped:
+    """Stop the server when more must be drawn or, if wanted, some time after the evaluation stopped."""
+    while True:
         await asyncio.sleep(0.1)
-        if desk.standing.stopped:
+        if desk.standing.starved:
+            server.should_exit = True
+        elif until_stopped and desk.standing.stopped:
             await asyncio.sleep(GRACE)
             server.should_exit = bool(desk.standing.stopped)
 

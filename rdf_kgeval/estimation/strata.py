@@ -1,0 +1,63 @@
+"""Strata: the beliefs to sample, each stratum in a random order of its own.
+
+Of a population that lies elsewhere only the head of that order is at hand; a design that comes to its end
+says which predicates it needs more of.
+"""
+
+import numpy as np
+
+from rdf_kgeval.estimation.design import Ints, Population
+
+LARGE = 0.02
+"""Predicates with at least this share of the beliefs are strata of their own; the others share one."""
+
+
+def strata_of(sizes: Ints, by_predicate: bool) -> Ints:
+    """Each predicate's stratum, numbered from 0, by its size: its own, or one for all small predicates."""
+    own = sizes > 0 if by_predicate else sizes >= LARGE * sizes.sum()
+    number: Ints = np.where(own, np.cumsum(own) - 1, own.sum())
+    return number
+
+
+class Strata:
+    """Beliefs by stratum, in the order of the draws.
+
+    Args:
+        population: the beliefs.
+        number: by predicate, its stratum.
+        seed: of the order, where the population is at hand; else the order is the reserve's.
+    """
+
+    def __init__(self, population: Population, number: Ints, seed: int) -> None:
+        self.of = np.where(population.known < 0, number[population.predicate], 0)
+        """By position."""
+        self.size = np.bincount(number, population.sizes, minlength=1).astype(np.int64)
+        """Beliefs to sample in the population."""
+        self.size = self.size[: int(number[population.sizes > 0].max(initial=0)) + 1]
+        order = population.shuffled(seed)
+        reserve = population.reserve
+        if reserve is not None:
+            limit = np.full(len(self.size), np.inf)
+            there = population.sizes > 0
+            np.minimum.at(limit, number[there], reserve.reach[there])
+            order = order[reserve.place[order] < limit[self.of[order]]]
+        self._number = number
+        self._order = order[np.argsort(self.of[order], kind="stable")]
+        self.have = np.bincount(self.of[order], minlength=len(self.size))
+        """Beliefs that are at hand, in the order of the draws."""
+        self._start = np.cumsum(self.have) - self.have
+
+    def at(self, stratum: int, i: int) -> int:
+        """The position of a stratum's belief number i."""
+        return int(self._order[self._start[stratum] + i])
+
+    def slice(self, stratum: int, start: int, stop: int) -> Ints:
+        """The positions of a stratum's beliefs from one number to another, as far as they are at hand."""
+        first = int(self._start[stratum])
+        found: Ints = self._order[first + start : first + min(stop, int(self.have[stratum]))]
+        return found
+
+    def lacking(self, taken: Ints) -> Ints:
+        """The predicates of which more must come before so many beliefs of each stratum can be drawn."""
+        short: Ints = np.flatnonzero((taken > self.have)[np.minimum(self._number, len(self.size) - 1)])
+        return short
