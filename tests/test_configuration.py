@@ -44,7 +44,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "follow-imports": st.booleans(),
     "max-groundings": st.integers(1, 10**9),
     "in-place": st.just(True),
-    "hops": st.integers(0, 3),
+    "hops": st.integers(1, 3),
     "rate": st.floats(0.1, 100),
     "parallel": st.integers(1, 8),
     "engine": st.sampled_from(["local", "spark"]),
