@@ -1,5 +1,6 @@
 """The engine that lets Spark ground and solve."""
 
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from types import TracebackType
@@ -17,19 +18,25 @@ if TYPE_CHECKING:
 class SparkEngine:
     """Spark at a master; each job has a session of its own, or all share one inside a `with` block.
 
-    Nothing is held while people answer questions.
+    Nothing is held while people answer questions. Threads take turns.
     """
 
     def __init__(self, master: str) -> None:
         check_master(master)
         self._master = master
         self._inside = 0
+        self._turn = threading.RLock()
         self._session: Session | None = None
         self._open = ExitStack()
 
     def __enter__(self) -> Session:
-        if self._session is None:
-            self._session = self._open.enter_context(open_session(self._master))
+        self._turn.acquire()
+        try:
+            if self._session is None:
+                self._session = self._open.enter_context(open_session(self._master))
+        except BaseException:
+            self._turn.release()
+            raise
         self._inside += 1
         return self._session
 
@@ -37,9 +44,12 @@ class SparkEngine:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._inside -= 1
-        if not self._inside:
-            self._session = None
-            self._open.close()
+        try:
+            if not self._inside:
+                self._session = None
+                self._open.close()
+        finally:
+            self._turn.release()
 
     @contextmanager
     def tables(self, space: Space = RAM) -> Iterator[Tables]:

@@ -98,6 +98,8 @@ def _settings(master: str, scratch: Path) -> Mapping[str, str]:
         "spark.local.dir": str(scratch),
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(RECORDS),
     }
+    if master.startswith("local"):
+        settings["spark.authenticate"] = "true"  # by a secret of this process's own
     if master.startswith("local") or any(host in _LOOPBACK for host, _ in _addresses(master)):
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     return settings
@@ -250,4 +252,4 @@ def _sentence(text: str, scratch: Path) -> str:
             return sentence.format(found=match[match.lastindex or 0], scratch=printable(str(scratch)))
     lines = [line.strip() for line in text.splitlines() if line.strip()] or ["its Java process ended"]
     reason = next((line for line in lines if "Error" in line or "Exception" in line), lines[0])
-    return f"Spark failed ({printable(reason, 300)}); nothing was written"
+    return f"Spark failed ({printable(reason, 300)}); run the command again, or use --engine local"

@@ -20,8 +20,8 @@ CHUNK = 4_000_000
 PART = 500_000
 """Entries that one task shall solve at least, so that starting it is worth while."""
 LEAST_PARTS = 4
-BYTES_PER_ENTRY = 400
-"""Memory that solving takes in an executor's Python, measured by benchmarks/scale_out.py."""
+BYTES_PER_ENTRY = 300
+"""What solving takes of an executor's memory: 100 to 210 by benchmarks/scale_out.py, and some to spare."""
 
 
 def solve(session: Session, model: Model, options: SolverOptions) -> Solution:
