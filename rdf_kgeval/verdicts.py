@@ -17,6 +17,7 @@ from typing import Any
 
 from rdf_kgeval.errors import RunError
 from rdf_kgeval.fieldtypes import checked
+from rdf_kgeval.plainfiles import read_plain
 from rdf_kgeval.text import printable
 
 
@@ -177,9 +178,7 @@ class VerdictLog:
 
 def _read(path: Path) -> bytes:
     try:
-        if not (path.is_file() or path.is_dir()) and path.stat():
-            raise RunError(f"{printable(str(path))} is no ordinary file; restore it from a copy")
-        return path.read_bytes()
+        return read_plain(path)
     except FileNotFoundError:
         return b""
     except OSError as error:
