@@ -1,16 +1,28 @@
-# make demo: the main job, in seconds.  make test: lint, types, layers, tests.  make stress: what takes longer.  make docs: build/site.
+# make demo: the main job, in seconds.  make test: lint, types, layers, tests.  make stress: what takes longer.
+# make docs: build/site.  make coverage: which lines the tests run.  make fuzz: hostile input for every reader, SECONDS for each.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: test stress demo docs lint servers
+.PHONY: test stress coverage fuzz demo docs lint servers
 
 test: $(READY) servers lint
 	$(BIN)/pytest
 
 stress: $(READY) servers
 	$(BIN)/pytest -m stress
+
+coverage: $(READY) servers
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
+
+SECONDS ?= 60
+fuzz: $(READY)
+	$(BIN)/pip install --quiet --editable '.[test,fuzz]'
+	$(BIN)/python -m tests.fuzzing --seconds $(SECONDS)
 
 demo: $(READY)
 	$(BIN)/kgeval demo

@@ -30,7 +30,8 @@ CLOCK = os.sysconf("SC_CLK_TCK")
 
 def measure(name: str, groundings: int, output: Path) -> dict[str, float]:
     """Couple and infer here and now; soft truths go to a file."""
-    from rdf_kgeval.beliefs import BeliefsBuilder, Role
+    from rdf_kgeval.beliefs import Role
+    from rdf_kgeval.builder import BeliefsBuilder
     from rdf_kgeval.coupling import couple
     from rdf_kgeval.engine import engine_of
     from rdf_kgeval.inference.inference import infer

@@ -251,7 +251,7 @@ class Beliefs:
         column = map_arrays(folder, _KINDS)
         path = {name: folder / f"{name}.npy" for name in column}
         terms = Terms(column.pop("block"), column.pop("offsets"))
-        check_starts(path["offsets"], terms.offsets, max(len(terms), 0), len(terms.block))
+        check_starts(path["offsets"], terms.offsets, max(len(terms.offsets) - 1, 0), len(terms.block))
         rows = len(column["s"])
         for name, length, top in (
             ("s", rows, len(terms)),

@@ -16,6 +16,7 @@ from rdf_kgeval.clauses import Longs, by_shape, merge
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.fieldtypes import fits
 from rdf_kgeval.grounding import MAX_GROUNDINGS, ground
+from rdf_kgeval.plainfiles import read_plain
 from rdf_kgeval.rule import Rule, from_json, to_json
 from rdf_kgeval.space import RAM, Space
 from rdf_kgeval.tables import Tables
@@ -215,7 +216,7 @@ class CouplingGraph:
         """
         arrays = map_arrays(folder, _KINDS)
         try:
-            record = json.loads((folder / _RULES).read_text(encoding="utf-8"))
+            record = json.loads(read_plain(folder / _RULES))
             rules = tuple(from_json(rule) for rule in record["rules"])
             if not fits(record["extra"], list[str]):
                 raise TypeError("its terms are not text")

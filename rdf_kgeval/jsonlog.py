@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
 from rdf_kgeval.errors import RunError
+from rdf_kgeval.plainfiles import read_plain
 from rdf_kgeval.text import printable
 
 R = TypeVar("R")
@@ -113,9 +114,7 @@ def read_records(path: Path, noun: str, read: Callable[[dict[str, Any]], R]) -> 
 
 def _read(path: Path) -> bytes:
     try:
-        if not (path.is_file() or path.is_dir()) and path.stat():
-            raise RunError(f"{printable(str(path))} is no ordinary file; restore it from a copy")
-        return path.read_bytes()
+        return read_plain(path)
     except FileNotFoundError:
         return b""
     except OSError as error:

@@ -11,6 +11,7 @@ import typer
 from rdf_kgeval.commands import AsJson, RunArgument, report, serve_pages
 from rdf_kgeval.errors import InputError, RunError
 from rdf_kgeval.options import MethodOptions, takes
+from rdf_kgeval.plainfiles import read_plain
 from rdf_kgeval.terminal import say, write_whole
 from rdf_kgeval.text import plural, printable
 
@@ -140,7 +141,7 @@ import_.__name__ = "import"
 def _exported(run: Path) -> list[str]:
     path = run / EXPORTED
     try:
-        return path.read_text(encoding="utf-8").split() if os.path.lexists(path) else []
+        return read_plain(path).decode().split() if os.path.lexists(path) else []
     except (OSError, UnicodeDecodeError) as error:
         raise RunError(
             f"{printable(str(path))} is damaged; restore it from a copy, or remove it, and export anew"

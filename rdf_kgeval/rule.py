@@ -162,8 +162,9 @@ class Rule:
                 f"rule {self.name} has an empty body; give it at least one triple that must hold"
             )
         if unbound:
+            name = printable(min(unbound), 80)
             raise InputError(
-                f"rule {self.name} has the head variable {min(unbound)}, which its body does not bind; "
+                f"rule {self.name} has the head variable {name}, which its body does not bind; "
                 "use a variable of the body"
             )
         check_strength(self.weight, self.confidence)

@@ -55,7 +55,7 @@ def read_table(file: Path) -> list[Rule]:
 
 def _amie(line: str, name: str, source: Source) -> Rule:
     text, *cells = line.split("\t")
-    body, head = _THEN.split(text, 1)
+    body, head = _halves(_THEN, text)
     numbers = [_number(cell) for cell in cells[:4]]
     if len(numbers) < 4:
         raise TemplateError("its rule has less than 4 columns of numbers after it; give AMIE's whole table")
@@ -63,6 +63,13 @@ def _amie(line: str, name: str, source: Source) -> Rule:
     return _rule(
         name, _triples(body), _triples(head), pca, Measures(int(support), coverage, standard), source
     )
+
+
+def _halves(arrow: re.Pattern[str], text: str) -> tuple[str, str]:
+    left, *right = arrow.split(text, maxsplit=1)
+    if not right:
+        raise TemplateError(f"{printable(text, 80)!r} is no rule; give the file as it was written")
+    return left, right[0]
 
 
 def _triples(text: str) -> list[Pattern]:
@@ -82,7 +89,7 @@ _ATOM = re.compile(r"(<[^>]*>|.+?)\((?:([A-Z]),(.+)|(.+),([A-Z]))\)")
 
 def _anyburl(line: str, name: str, source: Source) -> Rule | None:
     cells = line.split("\t")
-    head, body = _IF.split(cells[-1], 1)
+    head, body = _halves(_IF, cells[-1])
     if not body.strip():
         return None
     if len(cells) != 4:
@@ -105,6 +112,8 @@ def _atom(text: str) -> Pattern:
 
 def _term(word: str, is_variable: bool) -> str:
     if is_variable:
+        if not re.fullmatch(r"\??[A-Za-z0-9_]{1,80}", word):
+            raise TemplateError(f"{printable(word, 80)!r} is no variable such as ?a; correct it")
         return word if word.startswith("?") else f"?{word}"
     try:
         term = str(parse_term(word if word[0] in '<"' else f"<{word}>"))

@@ -14,6 +14,7 @@ from typing import Any
 from rdf_kgeval.arrays import damaged
 from rdf_kgeval.errors import RunError
 from rdf_kgeval.fieldtypes import fits
+from rdf_kgeval.plainfiles import read_plain
 from rdf_kgeval.text import printable
 
 FORMAT = 2
@@ -37,9 +38,7 @@ def read_config(folder: Path) -> dict[str, Any]:
     """
     name, path = printable(str(folder)), folder / "config.json"
     try:
-        if path.stat() and not path.is_file():
-            raise ValueError("it is not a file")
-        config = json.loads(path.read_text(encoding="utf-8"))
+        config = json.loads(read_plain(path))
         version = config["version"]
         whole = version != FORMAT or (
             fits(config, _SHAPE)

@@ -12,6 +12,7 @@ from rdflib.plugins.stores.memory import Memory
 import rdf_kgeval
 from rdf_kgeval import plugin
 from rdf_kgeval.believed import KGEvalStore
+from rdf_kgeval.errors import InputError
 from rdf_kgeval.evaluation import Evaluation
 from rdf_kgeval.publication import Form, RecordOptions, publish, to_rdf
 from tests.records import EX, EXAMPLE, hostile, motivating
@@ -168,6 +169,41 @@ def test_the_store_finds_a_record_that_it_holds(evaluation: Evaluation) -> None:
     believed = rdflib.Dataset(store=KGEvalStore(store=inner), default_union=True)
     assert len(list(believed.triples((None, None, None)))) == 6
     assert len(list(believed.query(PREFIXES + "SELECT * { ?s ?p ?o FILTER(kge:label(?s, ?p, ?o)) }"))) == 6
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("record.trig", b"<a", "is not a whole record"),
+        ("record.jsonld", b"[1", "is not a whole record"),
+        (
+            "record.rdf",
+            b'<!DOCTYPE a [<!ENTITY b "c">]><a/>',
+            "has no suffix of a record; name it one of .trig",
+        ),
+        ("record.nt", None, "cannot be read"),
+    ],
+)
+def test_a_file_that_is_no_record_is_refused_in_a_sentence(
+    tmp_path: Path, name: str, content: bytes | None, message: str
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        rdf_kgeval.register(tmp_path / name)
+    with pytest.raises(InputError, match=message):
+        rdflib.Graph(store="KGEval").open(str(tmp_path / name))
+
+
+def test_a_truth_that_is_no_number_is_believed_by_nobody() -> None:
+    believed = rdflib.Dataset(store=KGEvalStore(store=Memory()))
+    node, kge = rdflib.BNode(), rdflib.Namespace("https://w3id.org/rdf-kgeval#")
+    believed.add((X.a, X.b, X.c))
+    for p, o in ((rdflib.RDF.subject, X.a), (rdflib.RDF.predicate, X.b), (rdflib.RDF.object, X.c)):
+        believed.add((node, p, o))
+    believed.add((X.n, rdflib.URIRef("http://www.w3.org/ns/oa#hasTarget"), node))
+    believed.add((X.n, kge.truth, rdflib.Literal("high")))
+    assert (X.a, X.b, X.c) not in believed
 
 
 def run(code: str) -> str:

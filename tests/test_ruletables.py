@@ -92,7 +92,11 @@ def test_what_they_write_is_read(
         ("?a  <http://e/p>  ?b   => ?a  <http://e/q>  ?c\t1\t1\t1\t1", "head variable ?c"),
         ("?a  <http://e/p>  ?b   => ?a  <http://e/p>  ?b\t1\t1\t1\t1", "its conclusion is not one triple"),
         ("?a  <http://e/p>  ?b   => ?a  <http://e/q>  ?b\t1\t1\t7\t1", "confidence 7.0 is not from 0 to 1"),
+        ("?a  <http://e/p>  ?b   => ?a  <http://e/q>  ?b\t1\t1\t1\tNaN", "'NaN' is not a number"),
+        ("?a  <http://e/p>  ?b\tx => y\t1\t1\t1", "is no rule; give the file as it was written"),
         ("9\t3\t0.3\thttp://e/p(X,Y) <= http://e/q", "is no atom such as p(X,Y)"),
+        ("?a>  <http://e/p>  ?b   => ?a  <http://e/q>  ?b\t1\t1\t1\t1", "'?a>' is no variable such as ?a"),
+        ("9\t3 <= 1\t0.3\thttp://e/p(X,Y)", "is no rule; give the file as it was written"),
         ("3\t0.3\thttp://e/p(X,Y) <= http://e/q(X,Y)", "it has 3 columns; AnyBURL writes 4"),
     ],
 )

@@ -71,6 +71,16 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(triples(kgeval.read_beliefs("-", format="ttl"))) == 4
 
 
+def test_xml_in_an_unknown_encoding_is_refused(tmp_path: Path) -> None:
+    for name in ("www-8", "shift_jis"):
+        (tmp_path / "kg.rdf").write_text(f'<?xml version="1.0" encoding="{name}"?><rdf:RDF xmlns:rdf="x"/>')
+        with pytest.raises(InputError, match=r"kg.rdf, line 1: not valid RDF/XML: its encoding is not known"):
+            kgeval.read_beliefs(tmp_path / "kg.rdf")
+        (tmp_path / "ontology.rdf").write_bytes((tmp_path / "kg.rdf").read_bytes())
+        with pytest.raises(InputError, match="its encoding is not known"):
+            kgeval.read_ontology(tmp_path / "ontology.rdf")
+
+
 def test_an_rdflib_graph(kg: Path) -> None:
     assert triples(kgeval.read_beliefs(rdflib.Graph().parse(kg))) == triples(kgeval.read_beliefs(kg))
 

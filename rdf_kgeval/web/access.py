@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from rdf_kgeval.errors import InputError, RunError
+from rdf_kgeval.plainfiles import read_plain
 from rdf_kgeval.text import printable
 
 OWNER = ""
@@ -74,7 +75,7 @@ def open_access(run: Path, names: Iterable[str]) -> Access:
         try:
             handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:
-            secret = path.read_bytes()
+            secret = read_plain(path)
         else:
             secret = secrets.token_bytes(32)
             with os.fdopen(handle, "wb") as file:
@@ -82,7 +83,9 @@ def open_access(run: Path, names: Iterable[str]) -> Access:
                 file.flush()
                 os.fsync(file.fileno())
     except OSError as error:
-        raise RunError(f"{printable(str(path))} cannot be used: {error.strerror}") from error
+        raise RunError(
+            f"{printable(str(path))} cannot be used: {error.strerror}; remove it, and new links are made"
+        ) from error
     if len(secret) != 32:
         raise RunError(f"{printable(str(path))} is damaged; remove it, and new links are made")
     return Access(secret, names)

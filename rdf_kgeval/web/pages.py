@@ -70,7 +70,9 @@ class Site:
             Mount("/static", StaticFiles(directory=_HERE / "static")),
         ]
         handlers: Mapping[Any, Callable[..., Any]] = {HTTPException: self.trouble, 500: self.trouble}
-        return Starlette(routes=routes, exception_handlers=handlers, middleware=[Middleware(_Guarded)])
+        app = Starlette(routes=routes, exception_handlers=handlers, middleware=[Middleware(_Guarded)])
+        app.router.redirect_slashes = False  # it fails over a query that is not UTF-8
+        return app
 
     async def enter(self, request: Request) -> Response:
         """A personal link: the token moves into a cookie, out of the address."""

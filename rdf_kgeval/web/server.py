@@ -13,6 +13,7 @@ import uvicorn
 
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.evaluation import Evaluation
+from rdf_kgeval.plainfiles import read_plain
 from rdf_kgeval.runs import Run, draw_further, new_evaluation, open_log
 from rdf_kgeval.text import printable
 from rdf_kgeval.web.access import OWNER, open_access
@@ -142,7 +143,7 @@ def read_guidelines(path: Path) -> str:
         InputError: the file cannot be read.
     """
     try:
-        text = path.read_text(encoding="utf-8") if os.path.lexists(path) else ""
+        text = read_plain(path).decode() if os.path.lexists(path) else ""
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{printable(str(path))} cannot be read as UTF-8 text; correct it") from error
     if len(text) > LONGEST_GUIDELINES:

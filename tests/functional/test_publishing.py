@@ -16,6 +16,7 @@ from rdflib.namespace import XSD
 
 import rdf_kgeval as kgeval
 from rdf_kgeval.publication import publish
+from rdf_kgeval.runconfig import read_config, write_config
 from rdf_kgeval.terms import parse_term, rdflib_term
 from rdf_kgeval.verdicts import VerdictLog
 from tests.conftest import Server
@@ -221,9 +222,8 @@ def test_write_back_to_virtuoso_again_after_more_verdicts(tmp_path: Path, virtuo
     assert made.returncode == 0, made.stderr
     to = ("--write-back", GRAPH, "--endpoint", virtuoso.update)
     data = kgeval.pull_beliefs(virtuoso.query, graph=EX + "data")
-    config = json.loads((tmp_path / "run" / "config.json").read_text())
     settings = {"policy": "random", "estimator": "mean", "seed_size": 0, "converge": False}
-    (tmp_path / "run" / "config.json").write_text(json.dumps({**config, "evaluation": settings}))
+    write_config(tmp_path / "run", {**read_config(tmp_path / "run"), "evaluation": settings})
     verdicts = hostile_verdicts(kgeval.Beliefs.load(tmp_path / "run" / "beliefs"))
     sizes = []
     for part in (verdicts[:3], verdicts[3:]):

@@ -369,6 +369,11 @@ class Pages:
 
         self.site = self.loop.run_until_complete(start())
         self.app = self.site.app()
+        atexit.register(self.close)
+
+    def close(self) -> None:
+        self.working.cancel()
+        self.loop.run_until_complete(asyncio.wait([self.working]))
 
     def request(self, data: bytes) -> int:
         """Send what looks like a request; the status of the answer."""
@@ -419,6 +424,7 @@ def _page_seeds() -> list[bytes]:
         f"GET /\n{cookie}".encode(),
         f"GET /dashboard?seen=1-1-1\n{owner}".encode(),
         b"GET /static/judge.js\nrange: bytes=0-5\nif-none-match: x",
+        b"GET /dashboard/?\xe5\nhost: \xe5",
         *(f"POST /answer\n{cookie}\ncontent-length: {len(f)}\nx-kgeval: 1\n\n{f}".encode() for f in forms),
     ]  # fmt: skip
 
