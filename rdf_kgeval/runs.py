@@ -159,8 +159,8 @@ def create_run(
     with _workshop(folder) as partial:
         loaded = load(sources, partial / "pages", progress)
         if not sources.scope.predicates and sources.scope.query is None:
-            proposal = propose_scope(loaded.beliefs, sources.label_properties)
-            loaded = replace(loaded, beliefs=proposal.beliefs, notes=[*loaded.notes, *proposal.notes])
+            beliefs, notes = propose_scope(loaded.beliefs, sources.label_properties)
+            loaded = replace(loaded, beliefs=beliefs, notes=[*loaded.notes, *notes])
         graph, notes = _couple(loaded.beliefs, rules, coupling, progress)
         loaded = replace(loaded, notes=[*loaded.notes, *notes])
         for name in ("beliefs", "coupling"):
