@@ -1,7 +1,6 @@
 """What to make of a graph of which nobody said anything: what in it to evaluate, and by which rules."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,23 +34,15 @@ _FACTS = {RDF_TYPE, f"{OWL}sameAs", f"{OWL}differentFrom"}
 Rows = NDArray[np.bool_]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Proposal:
-    """Beliefs and the rest, told apart by predicate."""
-
-    beliefs: Beliefs
-    notes: Sequence[str]
-
-
-def propose_scope(beliefs: Beliefs, label_properties: Sequence[str]) -> Proposal:
-    """Make names, annotations and the schema background, unless nothing else is there."""
+def propose_scope(beliefs: Beliefs, label_properties: Sequence[str]) -> tuple[Beliefs, Sequence[str]]:
+    """Names, annotations and the schema made background, unless nothing else is there, and notes."""
     annotation, schema = _annotations(beliefs, label_properties), _schema(beliefs)
     role = beliefs.role.copy()
     role[(annotation | schema) & (role == Role.BELIEF)] = Role.BACKGROUND
     chosen = beliefs.with_roles(role)
     left = beliefs.n_beliefs - chosen.n_beliefs
     if not left or not chosen.n_beliefs:
-        return Proposal(beliefs=beliefs, notes=())
+        return beliefs, ()
     kinds = (("annotations", annotation), ("schema", schema & ~annotation))
     parts = [
         f"{what}: {_names(beliefs.with_roles(np.where(rows, beliefs.role, Role.BACKGROUND)))}"
@@ -62,7 +53,7 @@ def propose_scope(beliefs: Beliefs, label_properties: Sequence[str]) -> Proposal
         f"beliefs to evaluate: {plural(chosen.n_beliefs, 'triple')} ({_names(chosen)}); background: "
         f"{plural(left, 'triple')} ({'; '.join(parts)}); --predicate IRI or --scope F.rq chooses otherwise"
     )
-    return Proposal(beliefs=chosen, notes=(note,))
+    return chosen, (note,)
 
 
 def _names(beliefs: Beliefs) -> str:
@@ -148,8 +139,9 @@ def _own_axioms(beliefs: Beliefs) -> tuple[list[Rule], Sequence[str]]:
     from rdf_kgeval.schema import axiom_rules
 
     graph = rdflib.Graph(bind_namespaces="none")
-    for row in rows:
-        graph.add(tuple(to_rdflib(parse_term(term)) for term in beliefs.triple(row)))  # type: ignore[arg-type]
+    for triple in map(beliefs.triple, rows):
+        if not any(term.startswith("<<") for term in triple):  # rdflib has no triple terms
+            graph.add(tuple(to_rdflib(parse_term(term)) for term in triple))  # type: ignore[arg-type]
     try:
         rules = axiom_rules(graph, "the graph")
     except TemplateError as error:

@@ -136,15 +136,11 @@ class SourceOptions:
 
     def chosen(self) -> dict[str, Any]:
         """What was given, by long names, as a configuration file can repeat it."""
-        given = {long_name(f.name): (getattr(self, f.name), f.default) for f in fields(self)}
+        given = ((field, getattr(self, field.name)) for field in fields(self))
         return {
-            name: [printable(str(one)) for one in value]
-            if isinstance(value, list)
-            else printable(str(value))
-            if isinstance(value, Path)
-            else value
-            for name, (value, default) in given.items()
-            if value != default and value is not None
+            long_name(field.name): _plain(value)
+            for field, value in given
+            if value not in (None, field.default)
         }
 
     def coupling(self, engine: "Engine", *, discover: bool = False) -> "Coupling":
@@ -254,6 +250,13 @@ class MethodOptions:
         """What was given."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value for name, value in values.items() if value is not None}
+
+
+def _plain(value: Any) -> Any:
+    """As JSON and TOML have it."""
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    return printable(str(value)) if isinstance(value, (str, Path)) else value
 
 
 def takes(*kinds: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -204,8 +204,8 @@ def create_run(
         else:
             loaded = load(sources, partial / "pages", progress, space)
         if sources.propose_scope and not sources.scope.predicates and sources.scope.query is None:
-            proposal = propose_scope(loaded.beliefs, sources.label_properties)
-            loaded = replace(loaded, beliefs=proposal.beliefs, notes=[*loaded.notes, *proposal.notes])
+            beliefs, notes = propose_scope(loaded.beliefs, sources.label_properties)
+            loaded = replace(loaded, beliefs=beliefs, notes=[*loaded.notes, *notes])
         graph, notes = _couple(loaded.beliefs, rules, coupling, progress, space)
         loaded = replace(loaded, notes=[*loaded.notes, *notes])
         if sources.in_place:

@@ -21,6 +21,7 @@ from rdf_kgeval.tiny import double
 if sys.argv[1:] != ["idle"]:
     print(double(21))
 """
+ENVIRON = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
 KEPT = "compiling numerical code, once after installation; this takes a minute or two\n"
 
 
@@ -31,7 +32,7 @@ def run(folder: Path, *arguments: str, **environ: str) -> str:
     done = subprocess.run(
         [sys.executable, "-c", CODE, *arguments],
         cwd=folder,
-        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **environ},
+        env={**ENVIRON, "PYTHONDONTWRITEBYTECODE": "1", **environ},
         capture_output=True,
         text=True,
         check=True,
