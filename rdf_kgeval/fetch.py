@@ -27,8 +27,8 @@ def fetch_rdf(iri: str) -> tuple[bytes, str]:
         InputError: it is not an http(s) IRI, cannot be fetched or is too large.
     """
     _refuse_other_schemes(iri)
-    request = urllib.request.Request(iri, headers={"Accept": _ACCEPT})  # noqa: S310
     try:
+        request = urllib.request.Request(iri, headers={"Accept": _ACCEPT})  # noqa: S310
         with urllib.request.build_opener(_OnlyHttp).open(request, timeout=_TIMEOUT) as response:
             data = response.read(_MAX_BYTES + 1)
             media_type = response.headers.get_content_type()
