@@ -414,9 +414,11 @@ def check(evaluation: "Evaluation", min_accuracy: float | None, max_margin: floa
     """Exit code 3 where a threshold that the user set is missed."""
     accuracy, interval = evaluation.accuracy, evaluation.interval
     missed = []
-    if min_accuracy is not None and (accuracy is None or accuracy < min_accuracy):
+    if min_accuracy is not None and (accuracy is None or not accuracy >= min_accuracy):
         missed.append(f"the accuracy is below {min_accuracy:g}")
-    if max_margin is not None and (interval is None or interval[1] - interval[0] > 2 * max_margin + 1e-9):
+    if max_margin is not None and (
+        interval is None or not interval[1] - interval[0] <= 2 * max_margin + 1e-9
+    ):
         missed.append(f"the margin is above {max_margin:g}" if interval else "there is no interval")
     if missed:
         say(f"kgeval: {' and '.join(missed)}")

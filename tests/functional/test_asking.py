@@ -76,6 +76,7 @@ def test_evaluate_keeps_a_run_and_goes_on_with_it(folder: Path) -> None:
 def test_thresholds_make_exit_code_3(folder: Path) -> None:
     options = (*SOURCES, "--oracle", "gold.csv", "--seed-size", "0", "--policy", "greedy")
     assert kgeval("evaluate", *options, "--min-accuracy", "0.7", cwd=folder).returncode == 0
+    assert kgeval("evaluate", *options, "--min-accuracy", "nan", cwd=folder).returncode != 0
     low = kgeval("evaluate", *options, "--min-accuracy", "0.8", cwd=folder)
     assert (low.returncode, low.stderr) == (3, "kgeval: the accuracy is below 0.8\n")
     wide = kgeval("evaluate", *options, "--max-margin", "0.05", cwd=folder)
