@@ -93,12 +93,13 @@ def export(
         exported = {*_exported(run), *(row["task"] for row in rows)}
         write_whole(run / EXPORTED, "".join(f"{task}\n" for task in sorted(exported)))
         text = FORMATS[to](rows)
+        left = evaluation.graph.n_beliefs - len(evaluation.asked) - len(rows)
     if output is None:
         typer.echo(text, nl=False)
     else:
         write_whole(output, text)
     say(f"{plural(len(rows), 'task')}")
-    if len(rows) < tasks:
+    if left and len(rows) < tasks:
         say("note: what is asked after these depends on the answers; import them, then export again")
 
 
