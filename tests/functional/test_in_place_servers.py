@@ -13,11 +13,17 @@ import httpx
 import pytest
 
 from rdf_kgeval.drawlog import drawn_triples, read_draws
+from rdf_kgeval.endpoint import Endpoint
 from rdf_kgeval.inplace import LOG
+from rdf_kgeval.runs import Coupling, create_run
+from rdf_kgeval.scope import Scope
+from rdf_kgeval.sources import InPlace, Sources
 from rdf_kgeval.verdicts import read_log
+from tests.annotators import start
 from tests.conftest import Server
 from tests.faults import Handler, faulty
 from tests.functional.test_cli import KGEVAL, kgeval
+from tests.functional.test_pages import Browser
 from tests.functional.test_servers import GRAPH, TRICKY
 
 EX = "http://example.org/"
@@ -195,33 +201,30 @@ def _size(folder: Path) -> int:
 
 
 def test_the_page_goes_on_when_the_sample_is_used_up(tmp_path: Path) -> None:
-    from tests.annotators import start
-    from tests.functional.test_pages import Browser
-
+    """The server comes back at the same address, with the same links, after more was drawn."""
+    run = tmp_path / "run"
     with faulty(LINKS.encode()) as server:
-        arguments = ("--endpoint", server.url, "--in-place", "--predicate", f"{EX}plays")
-        assert kgeval("init", "run", *arguments, cwd=tmp_path).returncode == 0
-        config = json.loads((tmp_path / "run" / "config.json").read_text())
-        served = start(tmp_path / "run", "--annotator", "alice", "--margin", "0.01")
+        place = Sources(
+            endpoint=Endpoint(server.url),
+            in_place=InPlace(reserve=1),
+            scope=Scope.of(predicates=[f"{EX}plays"]),
+        )
+        create_run(run, place, Coupling(), "en", lambda *_: None)
+        first = len(drawn_triples(read_draws(run / LOG)))
+        assert first < 80
+        served = start(run, "--annotator", "alice")
         try:
-            first = len(drawn_triples(read_draws(tmp_path / "run" / LOG)))
-            assert config["in_place"]["seed"] == 0
             browser = Browser(served, "alice")
-            for _ in range(first + 5):
-                for _ in range(200):
-                    try:
-                        browser.wait()
-                        browser.send("true")
-                        break
-                    except (httpx.HTTPError, AssertionError, KeyError):
-                        time.sleep(0.1)
-                        try:
-                            browser.load()
-                        except httpx.HTTPError:
-                            continue
-                if len(read_log(tmp_path / "run" / "verdicts.jsonl")) > first:
+            for i in range(1000):
+                try:
+                    browser.load()
+                    browser.wait()
+                    browser.send(("true", "false")[i % 2])
+                except (httpx.HTTPError, KeyError):
+                    time.sleep(0.1)
+                if len(read_log(run / "verdicts.jsonl")) > first:
                     break
         finally:
             served.kill()
-        assert len(drawn_triples(read_draws(tmp_path / "run" / LOG))) > first
-    assert len(read_log(tmp_path / "run" / "verdicts.jsonl")) > first
+        assert len(drawn_triples(read_draws(run / LOG))) > first
+    assert len(read_log(run / "verdicts.jsonl")) > first
