@@ -366,7 +366,8 @@ def report(folder: Path, replica: Replica) -> None:
         "The designs: a design that stops when its interval is narrow stops sooner on lucky samples, so its "
         "mean at its own stop is too high wherever most is true. That is so with any sampler, as the last rows "
         "show, where a random generator gives places and truths in place of digests; the intervals allow for "
-        f"it. At a fixed number of answers ({FIXED}) it is gone.",
+        f"it. The rows at a fixed number of answers ({FIXED}) show what remains without the stop; "
+        "`stratified/bayes` still sends its draws where the answers so far leave most doubt.",
         "",
         "| method | coverage | bias | its standard error | root mean square error | answers | first reserve "
         "enough |",
