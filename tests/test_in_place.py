@@ -581,3 +581,16 @@ def test_a_query_scope_is_kept_for_later_draws(tmp_path: Path) -> None:
     with faulty(lines(6000)) as server:
         run = make(server, tmp_path / "run", scope=query, reserve=1)
         assert finish(run, server, margin=0.03).stopped == "margin"
+
+
+def test_verdicts_from_before_the_sample_answer_their_own_draws(tmp_path: Path) -> None:
+    """Set apart as known, they would leave the head of the random order to what control had not picked."""
+    with faulty(lines(3000)) as server:
+        run = make(server, tmp_path / "run", reserve=200)
+    evaluation = new_evaluation(run, [])
+    draws = evaluation.next(20)
+    assert len(draws) == 20
+    for draw in draws[3:9]:
+        request = kgeval.procedure.Request(draw.position, kgeval.verdicts.Drawn.CONTROL)
+        evaluation.answer(request, kgeval.verdicts.Answer.TRUE, "me")
+    assert evaluation.next(14) == draws[:3] + draws[9:]
