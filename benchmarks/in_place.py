@@ -23,6 +23,7 @@ import planted
 from digests import Texts
 from stores import running_oxigraph, running_virtuoso
 
+from rdf_kgeval.beliefs import BeliefsBuilder
 from rdf_kgeval.drawing import first_reaches, units
 from rdf_kgeval.drawlog import DrawLog, counted, drawn_triples
 from rdf_kgeval.endpoint import Endpoint, Patience
@@ -52,14 +53,8 @@ def draw(endpoint: Endpoint, seed: int, population: object = None) -> DrawLog:
         if population is not None:
             log.append(replace(population, salt=options.salt))
         field = Field(log, endpoint, SCOPE, options, [], LABELS, lambda *_: None)
-        field.begin(field_context())
+        field.begin(BeliefsBuilder().build())
         return log
-
-
-def field_context():
-    from rdf_kgeval.beliefs import BeliefsBuilder
-
-    return BeliefsBuilder().build()
 
 
 def pull_bytes(endpoint: Endpoint) -> tuple[float, int]:
