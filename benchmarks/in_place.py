@@ -23,6 +23,7 @@ import planted
 from digests import Texts
 from stores import running_oxigraph, running_virtuoso
 
+from rdf_kgeval.builder import BeliefsBuilder
 from rdf_kgeval.drawing import first_reaches, units
 from rdf_kgeval.drawlog import DrawLog, counted, drawn_triples
 from rdf_kgeval.endpoint import Endpoint, Patience
@@ -52,14 +53,8 @@ def draw(endpoint: Endpoint, seed: int, population: object = None) -> DrawLog:
         if population is not None:
             log.append(replace(population, salt=options.salt))
         field = Field(log, endpoint, SCOPE, options, [], LABELS, lambda *_: None)
-        field.begin(field_context())
+        field.begin(BeliefsBuilder().build())
         return log
-
-
-def field_context():
-    from rdf_kgeval.builder import BeliefsBuilder
-
-    return BeliefsBuilder().build()
 
 
 def pull_bytes(endpoint: Endpoint) -> tuple[float, int]:
@@ -366,7 +361,8 @@ def report(folder: Path, replica: Replica) -> None:
         "The designs: a design that stops when its interval is narrow stops sooner on lucky samples, so its "
         "mean at its own stop is too high wherever most is true. That is so with any sampler, as the last rows "
         "show, where a random generator gives places and truths in place of digests; the intervals allow for "
-        f"it. At a fixed number of answers ({FIXED}) it is gone.",
+        f"it. The rows at a fixed number of answers ({FIXED}) show what remains without the stop; "
+        "`stratified/bayes` still sends its draws where the answers so far leave most doubt.",
         "",
         "| method | coverage | bias | its standard error | root mean square error | answers | first reserve "
         "enough |",

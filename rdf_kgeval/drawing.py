@@ -11,7 +11,7 @@ from rdf_kgeval.errors import EndpointError, IncompleteError, InputError
 from rdf_kgeval.estimation.strata import LARGE
 from rdf_kgeval.pages import REWRITTEN
 from rdf_kgeval.plan import count
-from rdf_kgeval.pool import FULL, Pool, digest_of
+from rdf_kgeval.pool import FULL, Pool, digest_of, recoded_digests
 from rdf_kgeval.text import plural, printable
 
 LEAST = 30
@@ -158,7 +158,7 @@ class Drawer:
     ) -> tuple[list[list[str]], list[str]]:
         """The triples with their digests, which must be what we make of them."""
         found: list[list[str]] = []
-        strange, bad = 0, len(skipped)
+        strange, recoded, bad = 0, 0, len(skipped)
         for *terms, said in rows:
             triple = pool.triple(terms)
             if triple is None or said is None:
@@ -166,10 +166,18 @@ class Drawer:
                 continue
             digest = said.split('"')[1].lower()
             if digest != digest_of(triple, self._salt):
-                self._excuse(triple)
-                strange += 1
+                if digest in recoded_digests(triple, self._salt):
+                    recoded += 1
+                else:
+                    self._excuse(triple)
+                    strange += 1
             found.append([*triple, digest])
         notes = []
+        if recoded:
+            notes.append(
+                "this store digests letters outside ASCII in an encoding of its own: of triples with such "
+                "letters, the same seed draws others than from other stores, with the same probability"
+            )
         if strange:
             notes.append(
                 f"{plural(strange, 'drawn literal')} came spelt otherwise than the store digests them; their "

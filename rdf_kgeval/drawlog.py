@@ -4,12 +4,13 @@ With the settings and the verdict log it is all that an evaluation in place rest
 made from it, again and again the same.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rdf_kgeval.beliefs import Beliefs, Role, Triple
 from rdf_kgeval.builder import BeliefsBuilder
@@ -138,12 +139,24 @@ def beliefs_of(records: Sequence[DrawRecord]) -> Beliefs:
         place[row] = place_of(digest)
     reach = reaches(records)
     frame = Frame(
-        sizes=population.sizes,
+        sizes=_sizes(population, reach, beliefs, place),
         reach={predicate: reach.get(predicate, 0) / FULL for predicate in population.sizes},
         place=place,
         salt=population.salt,
     )
     return beliefs.with_frame(frame)
+
+
+def _sizes(
+    population: Counted, reach: Mapping[str, int], beliefs: Beliefs, place: NDArray[np.float64]
+) -> dict[str, int]:
+    """The sizes as they were counted; of what was drawn whole, as many as can be asked about."""
+    drawn = (place < NO_PLACE) & (beliefs.role == Role.BELIEF)
+    sizes = dict(population.sizes)
+    for predicate in sizes:
+        if reach.get(predicate, 0) >= FULL:
+            sizes[predicate] = int((drawn & (beliefs.p == beliefs.terms.find(predicate))).sum())
+    return sizes
 
 
 def notes_of(records: Iterable[DrawRecord]) -> list[str]:

@@ -39,7 +39,7 @@ class Frame:
 
     def fingerprint(self) -> bytes:
         """A digest of what is sampled and how, which further draws do not change."""
-        return hashlib.sha256(json.dumps([dict(self.sizes), self.salt], sort_keys=True).encode()).digest()
+        return hashlib.sha256(json.dumps([sorted(self.sizes), self.salt]).encode()).digest()
 
     def save(self, folder: Path) -> None:
         """Write it beside the columns of the beliefs."""

@@ -2,12 +2,14 @@
 
 A draw is by digest: a triple's place is the MD5 of its text and a salt, read as a fraction of 2^128, so that
 `FILTER(?h < "0006...")` returns each triple with a known probability, the same ones each time, on any store.
-The text is the same everywhere: STR of subject, predicate and object, and the object's language.
+The text is the same everywhere: STR of subject, predicate and object, and the object's language. So is its
+MD5, but for letters outside ASCII in stores that encode them twice.
 """
 
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 import pyoxigraph as ox
 
@@ -24,15 +26,33 @@ FULL = 1 << 4 * DIGITS
 
 def text_of(triple: Triple) -> str:
     """What is digested of a triple of N-Triples terms, without the salt."""
+    return " ".join(_parts(triple))
+
+
+def _parts(triple: Triple) -> list[str]:
+    """The strings of subject, predicate and object, and the object's language."""
     parts = [_string(term) for term in triple]
     literal = parse_term(triple[2]) if triple[2].startswith('"') else None
     language = literal.language if isinstance(literal, ox.Literal) else None
-    return " ".join([*parts, (language or "").lower()])
+    return [*parts, (language or "").lower()]
 
 
 def digest_of(triple: Triple, salt: str) -> str:
     """The digest that a store must give for a triple."""
-    return hashlib.md5(f"{text_of(triple)} {salt}".encode(), usedforsecurity=False).hexdigest()
+    return _md5(f"{text_of(triple)} {salt}")
+
+
+def recoded_digests(triple: Triple, salt: str) -> set[str]:
+    """What a store may give that encodes letters outside ASCII twice in some of the terms.
+
+    Virtuoso does so with what it has stored: it takes the UTF-8 of a term for Latin-1 before MD5 encodes it.
+    """
+    twice = [{part, part.encode().decode("latin-1")} for part in _parts(triple)]
+    return {_md5(" ".join([*parts, salt])) for parts in product(*twice)}
+
+
+def _md5(text: str) -> str:
+    return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
 
 
 def place_of(digest: str) -> float:

@@ -196,6 +196,26 @@ def test_a_short_design_names_the_predicates_of_the_stratum() -> None:
     assert len(design.short)
 
 
+def test_a_stratum_is_drawn_only_as_far_as_the_least_reach_in_it() -> None:
+    sizes = [3000, 3000, 50, 50]
+    place = np.random.default_rng(3).random(sum(sizes))
+    reach = np.array([0.9, 0.4, 0.8, 0.3])
+    reserve = Reserve(size=np.array(sizes), reach=reach, place=place)
+    one = population(sizes)
+    both = Population(predicate=one.predicate, subject=one.subject, known=one.known, reserve=reserve)
+    for method, limit in (("srs/wilson", [0.3] * 4), ("stratified/bayes", [0.9, 0.4, 0.3, 0.3])):
+        design = DESIGNS[method](both, margin=None)
+        answers = one.known.copy()
+        while draws := design.next(answers, 50):
+            for draw in draws:
+                assert place[draw.position] < limit[one.predicate[draw.position]]
+                answers[draw.position] = 1
+        drawn = answers >= 0
+        assert len(design.short)
+        least = place[drawn].max()
+        assert method != "srs/wilson" or drawn.sum() == (place < 0.3).sum() or least < 0.3
+
+
 @pytest.mark.parametrize("method", sorted(set(DESIGNS) - set(ABLE)))
 def test_methods_that_must_see_everything_say_so(method: str) -> None:
     place = np.random.default_rng(0).random(20)
@@ -344,6 +364,20 @@ def test_void_statistics_stand_in_for_counts_and_it_is_said(tmp_path: Path) -> N
     assert run.beliefs.n_population == 700
     assert any("VoID statistics, which somebody else made" in note for note in run.config["notes"])
     assert evaluation.interval
+
+
+def test_sizes_that_are_too_large_end_with_what_is_there(tmp_path: Path) -> None:
+    void = "".join(
+        f"<{EX}part{i}> <{VOID}property> <{EX}p{i}> .\n"
+        f'<{EX}part{i}> <{VOID}triples> "900"^^<http://www.w3.org/2001/XMLSchema#integer> .\n'
+        for i in range(3)
+    )
+    with faulty(lines(140) + void.encode(), slow_counts(each=True)) as server:
+        run = make(server, tmp_path / "run", reserve=60)
+        assert run.beliefs.n_population == 2700
+        evaluation = finish(run, server, margin=0.01)
+    assert evaluation.stopped in ("margin", "everything asked")
+    assert evaluation.to_json()["beliefs"] == 140
 
 
 def test_without_counts_and_void_it_says_what_to_do(tmp_path: Path) -> None:
@@ -548,3 +582,16 @@ def test_a_query_scope_is_kept_for_later_draws(tmp_path: Path) -> None:
     with faulty(lines(6000)) as server:
         run = make(server, tmp_path / "run", scope=query, reserve=1)
         assert finish(run, server, margin=0.03).stopped == "margin"
+
+
+def test_verdicts_from_before_the_sample_answer_their_own_draws(tmp_path: Path) -> None:
+    """Set apart as known, they would leave the head of the random order to what control had not picked."""
+    with faulty(lines(3000)) as server:
+        run = make(server, tmp_path / "run", reserve=200)
+    evaluation = new_evaluation(run, [])
+    draws = evaluation.next(20)
+    assert len(draws) == 20
+    for draw in draws[3:9]:
+        request = kgeval.procedure.Request(draw.position, kgeval.verdicts.Drawn.CONTROL)
+        evaluation.answer(request, kgeval.verdicts.Answer.TRUE, "me")
+    assert evaluation.next(14) == draws[:3] + draws[9:]
