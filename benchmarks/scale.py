@@ -135,7 +135,7 @@ def is_true(triple: tuple[str, str, str]) -> bool:
 
 LOAD = """
 from rdf_kgeval.options import SourceOptions
-from rdf_kgeval.runs import create_run
+from rdf_kgeval.newruns import create_run
 options = SourceOptions(files=[folder / "kg.nt"], ontology=[folder / "ontology.ttl"], rules=[folder / "rules"],
                         memory_limit=limit)
 def progress(what, done, total):

@@ -86,7 +86,7 @@ def make_run(
     discover: bool = False,
 ) -> None:
     """Read the sources into a new run directory."""
-    from rdf_kgeval.runs import create_run
+    from rdf_kgeval.newruns import create_run
 
     repeatable: dict[str, Any] = {"options": options.chosen()}
     if method is not None and (chosen := method.chosen()):

@@ -14,7 +14,7 @@ from rdf_kgeval.text import printable
 
 if TYPE_CHECKING:
     from rdf_kgeval.engine import Engine
-    from rdf_kgeval.runs import Coupling
+    from rdf_kgeval.newruns import Coupling
     from rdf_kgeval.sources import Sources
 
 
@@ -145,7 +145,7 @@ class SourceOptions:
 
     def coupling(self, engine: "Engine", *, discover: bool = False) -> "Coupling":
         """By what to couple it; where nothing was said, by what can be discovered, if that is wanted."""
-        from rdf_kgeval.runs import Coupling
+        from rdf_kgeval.newruns import Coupling
 
         mining = None
         if self.mine:

@@ -18,6 +18,8 @@ from rdf_kgeval.plainfiles import read_plain
 from rdf_kgeval.text import printable
 
 FORMAT = 2
+VERDICTS = "verdicts.jsonl"
+"""Beside `config.json`, the log of what people said."""
 _SHAPE: dict[str, Any] = {
     "files": list[dict[str, str]],
     "endpoint": str | None,

@@ -65,6 +65,10 @@ class Sources:
     """A file name extension or media type, for files whose names do not tell."""
     label_properties: Sequence[str] = LABEL_PROPERTIES
 
+    def by_role(self) -> dict[str, Sequence[Path]]:
+        """All files."""
+        return {"belief": self.files, "context": self.context, "context_unknown": self.context_unknown}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Loaded:

@@ -6,7 +6,7 @@ import pytest
 
 from rdf_kgeval.endpoint import Credentials, Endpoint, redact
 from rdf_kgeval.errors import EndpointError, InputError
-from rdf_kgeval.runs import Coupling, create_run
+from rdf_kgeval.newruns import Coupling, create_run
 from rdf_kgeval.scope import Scope
 from rdf_kgeval.sources import Sources
 from tests import faults

@@ -15,8 +15,8 @@ from rdf_kgeval.coupling import couple
 from rdf_kgeval.discovery import propose_rules, propose_scope
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.namespaces import LABEL_PROPERTIES
+from rdf_kgeval.newruns import Coupling, _couple
 from rdf_kgeval.ontology import read_ontology
-from rdf_kgeval.runs import Coupling, _couple
 from rdf_kgeval.sources import read_beliefs
 from tests.annotators import launch
 from tests.conftest import Server

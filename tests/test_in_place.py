@@ -23,17 +23,9 @@ from rdf_kgeval.estimation import DESIGNS, Population
 from rdf_kgeval.estimation.design import Reserve
 from rdf_kgeval.evaluation import Evaluation, consult
 from rdf_kgeval.inplace import LOG, Field
+from rdf_kgeval.newruns import Coupling, create_run
 from rdf_kgeval.pool import DIGITS, FULL, Pool, digest_of
-from rdf_kgeval.runs import (
-    Coupling,
-    Run,
-    create_run,
-    draw_further,
-    look_for_changes,
-    new_evaluation,
-    open_evaluation,
-    open_run,
-)
+from rdf_kgeval.runs import Run, draw_further, look_for_changes, new_evaluation, open_evaluation, open_run
 from rdf_kgeval.scope import Scope, parse_scope_query
 from rdf_kgeval.settings import Settings
 from rdf_kgeval.sources import InPlace, Sources

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 import rdf_kgeval as kgeval
 from rdf_kgeval.errors import InputError, RunError
 from rdf_kgeval.inference.live import Live
-from rdf_kgeval.runs import Coupling, create_run, open_run
+from rdf_kgeval.newruns import Coupling, create_run
+from rdf_kgeval.runs import open_run
 from rdf_kgeval.sources import Sources
 from rdf_kgeval.space import LEAST, Space, in_words, parse_size
 from tests.records import EXAMPLE

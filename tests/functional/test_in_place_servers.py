@@ -15,7 +15,7 @@ import pytest
 from rdf_kgeval.drawlog import drawn_triples, read_draws
 from rdf_kgeval.endpoint import Endpoint
 from rdf_kgeval.inplace import LOG
-from rdf_kgeval.runs import Coupling, create_run
+from rdf_kgeval.newruns import Coupling, create_run
 from rdf_kgeval.scope import Scope
 from rdf_kgeval.sources import InPlace, Sources
 from rdf_kgeval.verdicts import read_log

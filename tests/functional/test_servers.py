@@ -8,7 +8,7 @@ import pytest
 
 import rdf_kgeval as kgeval
 from rdf_kgeval.beliefs import Beliefs
-from rdf_kgeval.runs import Coupling, create_run
+from rdf_kgeval.newruns import Coupling, create_run
 from rdf_kgeval.scope import Scope
 from rdf_kgeval.sources import Sources
 from tests.conftest import Server

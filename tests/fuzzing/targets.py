@@ -23,6 +23,7 @@ from rdf_kgeval.endpoint import Endpoint, Patience
 from rdf_kgeval.errors import KgevalError
 from rdf_kgeval.handover import read_results, to_verdicts
 from rdf_kgeval.mining import MiningOptions, mine
+from rdf_kgeval.newruns import Coupling, create_run
 from rdf_kgeval.oracles import read_gold
 from rdf_kgeval.people import _exported
 from rdf_kgeval.publication import RecordOptions, make_record, publish
@@ -30,7 +31,7 @@ from rdf_kgeval.report import gather
 from rdf_kgeval.reportpage import page
 from rdf_kgeval.results import read_rows
 from rdf_kgeval.runconfig import digests, write_config
-from rdf_kgeval.runs import Coupling, create_run, new_evaluation, open_evaluation, open_run, read_evaluation
+from rdf_kgeval.runs import new_evaluation, open_evaluation, open_run, read_evaluation
 from rdf_kgeval.sources import Sources
 from rdf_kgeval.verdicts import VerdictLog
 from rdf_kgeval.web.access import OWNER, open_access
