@@ -208,7 +208,7 @@ def report(
         "",
         f"**Fixed cost.** With {tiny['groundings']:,} groundings, Spark takes {total(tiny):.0f} s and "
         f"{tiny['cpu']:.0f} s of CPU: {tiny['start'] + tiny['stop']:.0f} s to start and stop Java, the rest for "
-        f"some {len(RULES) + 3} jobs of a second or so each, whatever they compute. It holds "
+        f"{len(RULES)} joins and a model, however little they compute. It holds "
         f"{tiny['peak_gb'] - best['local', sizes[0]]['peak_gb']:.1f} GB more than the local engine.",
         "",
         f"**When it pays.** Not on one machine: beside the local engine, Spark takes {'; '.join(slower)}. Both "

@@ -1,6 +1,7 @@
 """A Spark session: what it needs is checked first, every wait is bounded, every failure is one sentence."""
 
 import importlib.util
+import logging
 import os
 import re
 import shutil
@@ -76,12 +77,13 @@ def open_session(master: str) -> Iterator[Session]:
     with tempfile.TemporaryDirectory(prefix="kgeval-spark-", ignore_cleanup_errors=True) as folder:
         scratch = Path(folder)
         conf = SparkConf().setAll(_settings(master, scratch).items())
-        with (scratch / "spark.log").open("wb") as log, _python(), _own_interrupts():
+        with (scratch / "spark.log").open("wb") as log, _python(), _own_log():
             with failures(scratch):
                 gateway = launch_gateway(conf, popen_kwargs={"stdout": log, "stderr": log})
             try:
                 with failures(scratch):
-                    spark = SparkSession(SparkContext(conf=conf, gateway=gateway))
+                    with _own_interrupts():
+                        spark = SparkSession(SparkContext(conf=conf, gateway=gateway))
                     _wait_for_executor(spark, master)
                 yield Session(spark, scratch)
             finally:
@@ -118,8 +120,19 @@ def _python() -> Iterator[None]:
 
 
 @contextmanager
+def _own_log() -> Iterator[None]:
+    """Keep py4j's tracebacks from the terminal: it sends them to the root logger, set up or not."""
+    root, silent = logging.getLogger(), logging.NullHandler()
+    root.addHandler(silent)
+    try:
+        yield
+    finally:
+        root.removeHandler(silent)
+
+
+@contextmanager
 def _own_interrupts() -> Iterator[None]:
-    """Spark puts a handler of its own on Ctrl-C; afterwards, ours is back."""
+    """Spark puts a handler on Ctrl-C that talks to Java while somebody else may; put ours back."""
     handler = signal.getsignal(signal.SIGINT)
     try:
         yield

@@ -20,7 +20,7 @@ from rdf_kgeval.inference.inference import infer
 from rdf_kgeval.spark import session
 from rdf_kgeval.spark.engine import SparkEngine
 from tests.conftest import free_port
-from tests.functional.test_cli import kgeval
+from tests.functional.test_cli import KGEVAL, kgeval
 from tests.sparkcases import ARRAYS, blocks
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "motivating"
@@ -165,11 +165,18 @@ class when:  # noqa: N801
         self._thread.join()
 
 
-def test_the_command_on_a_cluster_does_what_it_does_here(cluster: Cluster, tmp_path: Path) -> None:
-    cluster.add_worker()
+@pytest.mark.parametrize("where", ["local", pytest.param("cluster", marks=pytest.mark.stress)])
+def test_the_command_does_there_what_it_does_here(
+    java: None, where: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    master = "local[2]"
+    if where == "cluster":
+        cluster: Cluster = request.getfixturevalue("cluster")
+        cluster.add_worker()
+        master = cluster.master
     asking = ("--oracle", EXAMPLE / "gold.csv", "--seed", 1, "--json")
     told = []
-    for name, engine in (("here", ()), ("there", ("--engine", "spark", "--master", cluster.master))):
+    for name, engine in (("here", ()), ("there", ("--engine", "spark", "--master", master))):
         done = kgeval(
             "evaluate", *SOURCES, *asking, "--run", name, "--publish", f"{name}.nq", *engine, cwd=tmp_path
         )
@@ -183,6 +190,39 @@ def test_the_command_on_a_cluster_does_what_it_does_here(cluster: Cluster, tmp_p
 
 
 SPARK = ("--engine", "spark", "--master", "local[2]")
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize(
+    ("number", "code", "told"),
+    [
+        (signal.SIGINT, 130, "kgeval: stopped; the same command goes on from what was fetched"),
+        (signal.SIGKILL, 1, "kgeval: Spark failed ("),
+    ],
+)
+def test_a_command_that_is_stopped_or_loses_java_leaves_nothing(
+    java: None, tmp_path: Path, number: int, code: int, told: str
+) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    with subprocess.Popen(
+        [KGEVAL, "init", "run", *map(str, SOURCES), *SPARK],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(scratch)},
+    ) as process:
+        wait_until(lambda: any(scratch.glob("*/tables/found-*")))
+        (started,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        os.kill(process.pid if number == signal.SIGINT else int(started), number)
+        assert process.stderr is not None
+        message = process.stderr.read()
+    assert process.returncode == code
+    assert message.startswith(told)
+    assert message.count("\n") == 1
+    assert not Path(f"/proc/{started}").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["scratch"]
+    assert not list(scratch.iterdir())
 
 
 def start(tmp_path: Path, *options: object, code: str = "pass", **environ: str) -> str:
