@@ -27,6 +27,8 @@ def name(page: Path) -> str:
 def test_the_page_runs(page: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     text = page.read_text()
     addresses = {"localhost:7878": f"127.0.0.1:{free_port()}"}
+    if "--engine spark" in text:
+        request.getfixturevalue("java")
     if "localhost:8890" in text:
         virtuoso: Server = request.getfixturevalue("virtuoso")
         addresses["localhost:8890"] = urlsplit(virtuoso.query).netloc
