@@ -14,7 +14,7 @@ from typing import Any
 
 from rdf_kgeval.beliefs import Beliefs
 from rdf_kgeval.coupling import CouplingGraph, couple
-from rdf_kgeval.drawlog import DrawLog, DrawRecord, beliefs_of, read_draws
+from rdf_kgeval.drawlog import DrawLog, DrawRecord, beliefs_of, notes_of, read_draws
 from rdf_kgeval.endpoint import Endpoint, Patience
 from rdf_kgeval.errors import EndpointError, RunError
 from rdf_kgeval.files import Progress
@@ -100,6 +100,11 @@ def load_graph(folder: Path, config: dict[str, Any]) -> CouplingGraph:
         if all((part / _MADE).read_text() == _seal(part, len(records)) for part in parts):
             return CouplingGraph.load(folder / "coupling", Beliefs.load(folder / "beliefs"))
     return _make_graph(folder, config, records)
+
+
+def read_notes(folder: Path) -> list[str]:
+    """What the user should know of the draws."""
+    return notes_of(read_draws(folder / LOG))
 
 
 def _make_graph(folder: Path, config: dict[str, Any], records: Sequence[DrawRecord]) -> CouplingGraph:

@@ -116,7 +116,7 @@ def check_xml(parser: expat.XMLParserType, data: bytes) -> None:
     except expat.ExpatError as error:
         raise SyntaxError(expat.ErrorString(error.code), (None, error.lineno, error.offset, None)) from error
     except (LookupError, ValueError) as error:
-        raise SyntaxError(f"its encoding is not known ({error})", (None, 1, 0, None)) from error
+        raise SyntaxError("its encoding is not known", (None, 1, 0, None)) from error
 
 
 @contextmanager

@@ -16,14 +16,11 @@ import pyoxigraph as ox
 
 from rdf_kgeval.beliefs import Beliefs, Role
 from rdf_kgeval.coupling import CouplingGraph
-from rdf_kgeval.drawlog import notes_of, read_draws
-from rdf_kgeval.drawnruns import draw_more, load_graph, notice_change
 from rdf_kgeval.endpoint import Endpoint
 from rdf_kgeval.engine import LOCAL, Engine
 from rdf_kgeval.errors import EndpointError, InputError, RunError
 from rdf_kgeval.fieldtypes import checked
 from rdf_kgeval.files import Progress
-from rdf_kgeval.inplace import LOG
 from rdf_kgeval.labels import Labels
 from rdf_kgeval.runconfig import VERDICTS, check_digests, digest_of, read_config, write_config
 from rdf_kgeval.sources import Sources
@@ -147,8 +144,10 @@ def open_run(folder: Path, engine: Engine = LOCAL) -> Run:
     config = read_config(folder)
     check_digests(folder, config)
     if config.get("in_place"):
+        from rdf_kgeval.drawnruns import load_graph, read_notes  # they need compiled kernels
+
         graph = load_graph(folder, config)
-        config["notes"] = notes_of(read_draws(folder / LOG))
+        config["notes"] = read_notes(folder)
     else:
         space = Space(config["memory_limit"], folder)
         graph = CouplingGraph.load(folder / "coupling", Beliefs.load(folder / "beliefs"), space)
@@ -222,6 +221,8 @@ def draw_further(run: Run, short: Iterable[str], endpoint: Endpoint | None, prog
     Raises:
         EndpointError: the endpoint fails; all verdicts and draws are kept.
     """
+    from rdf_kgeval.drawnruns import draw_more
+
     try:
         draw_more(run.folder, run.config, short, endpoint, progress)
     except EndpointError as error:
@@ -236,6 +237,8 @@ def look_for_changes(run: Run, endpoint: Endpoint | None, progress: Progress) ->
     """What users must know of the store since it was counted, in a sentence."""
     if not run.in_place:
         return None
+    from rdf_kgeval.drawnruns import notice_change
+
     try:
         return notice_change(run.folder, run.config, endpoint, progress)
     except EndpointError as error:

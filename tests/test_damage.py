@@ -56,7 +56,7 @@ def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
 FIXED = (
     *(
         f"beliefs/{name}.npy"
-        for name in ["block", "offsets", "s", "p", "o", "role", "graph_row", "graph_term"]
+        for name in ["block", "offsets", "s", "p", "o", "role", "graph_row", "graph_term", "id", "id_row"]
     ),
     *(
         f"coupling/{name}.npy"
