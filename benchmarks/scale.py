@@ -134,14 +134,16 @@ def is_true(triple: tuple[str, str, str]) -> bool:
 
 
 LOAD = """
-from rdf_kgeval.options import SourceOptions
-from rdf_kgeval.newruns import create_run
-options = SourceOptions(files=[folder / "kg.nt"], ontology=[folder / "ontology.ttl"], rules=[folder / "rules"],
-                        memory_limit=limit)
+from rdf_kgeval.newruns import Coupling, create_run
+from rdf_kgeval.sources import Sources
+from rdf_kgeval.space import parse_size
+sources = Sources(files=[folder / "kg.nt"])
+coupling = Coupling(ontologies=[folder / "ontology.ttl"], rules=[folder / "rules"])
 def progress(what, done, total):
     name = "couple" if what == "coupling" else "load"
     if name not in marks: mark(name)
-loaded = create_run(folder / "run", options.sources(), options.coupling(), "en", progress, options.memory)
+memory = None if limit is None else parse_size(limit)
+loaded = create_run(folder / "run", sources, coupling, "en", progress, memory_limit=memory)
 for note in loaded.notes: print(note, file=sys.stderr)
 """
 ASK = """
