@@ -14,8 +14,9 @@ import typer
 from rdf_kgeval.deliveries import check_output, deliver
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.options import EngineOptions, MethodOptions, OutputOptions, SourceOptions, takes
+from rdf_kgeval.outcomes import check, print_groups, report
 from rdf_kgeval.terminal import open_browser, print_json, progress_bar, say
-from rdf_kgeval.text import plural, printable
+from rdf_kgeval.text import printable
 
 if TYPE_CHECKING:
     from rdf_kgeval.endpoint import Endpoint
@@ -344,7 +345,7 @@ def estimate(
         if as_json:
             print_json(part)
         else:
-            _print_groups("scope", {str(scope): part})
+            print_groups("scope", {str(scope): part})
         return
     if by == "class":
         classes = evaluation.by_class()
@@ -352,77 +353,10 @@ def estimate(
             print_json({**evaluation.to_json(), "seconds": time.perf_counter() - begin, "by_class": classes})
         else:
             report(evaluation, as_json, 0.0, by_predicate=False)
-            _print_groups("class", classes)
+            print_groups("class", classes)
     else:
         report(evaluation, as_json, time.perf_counter() - begin, by_predicate=by is not None)
     check(evaluation, min_accuracy, max_margin)
-
-
-def report(evaluation: "Evaluation", as_json: bool, seconds: float, *, by_predicate: bool = True) -> None:
-    """Print the result."""
-    from rich.console import Console
-
-    result = evaluation.to_json()
-    if as_json:
-        print_json({**result, "seconds": seconds})
-        return
-    Console().print(sentence(result), highlight=False, soft_wrap=True)
-    if by_predicate:
-        _print_groups("predicate", result["by_predicate"])
-
-
-def _print_groups(title: str, groups: dict[str, dict[str, Any]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    counts = [
-        column for column in ("beliefs", "asked", "inferred") if column in next(iter(groups.values()), {})
-    ]
-    table = Table(box=None, header_style="bold")
-    table.add_column(title, overflow="fold")
-    for column in (*counts, "accuracy", "interval"):
-        table.add_column(column, justify="right")
-    for name, entry in groups.items():
-        accuracy = "unknown" if entry["accuracy"] is None else f"{entry['accuracy']:.1%}"
-        interval = "{:.1%} to {:.1%}".format(*entry["interval"]) if entry["interval"] else ""
-        cells = (f"{entry[column]:,}" for column in counts)
-        table.add_row(Text(printable(name, 100)), *cells, accuracy, interval)
-    Console().print(table)
-
-
-def sentence(result: dict[str, Any]) -> str:
-    """A result, as `Evaluation.to_json` gives it, in words."""
-    asked, beliefs = result["asked"], plural(result["beliefs"], "belief")
-    known = f"{asked:,} of {beliefs} asked, {result['inferred']:,} inferred"
-    if result["accuracy"] is None:
-        return f"accuracy unknown: {known}"
-    if result["interval"] is None:
-        from rdf_kgeval.settings import CONTROLLED
-
-        none = result["policy"] in CONTROLLED
-        why = "which carries no interval" if none else "whose interval is given when asking stops"
-        return (
-            f"accuracy {result['accuracy']:.1%} by {result['policy']}/{result['estimator']}, {why}: {known}"
-        )
-    low, high = result["interval"]
-    sure = f"between {low:.1%} and {high:.1%} ({result['level']:.4g} level)"
-    return f"accuracy {result['accuracy']:.1%}, {sure}: {known}"
-
-
-def check(evaluation: "Evaluation", min_accuracy: float | None, max_margin: float | None) -> None:
-    """Exit code 3 where a threshold that the user set is missed."""
-    accuracy, interval = evaluation.accuracy, evaluation.interval
-    missed = []
-    if min_accuracy is not None and (accuracy is None or not accuracy >= min_accuracy):
-        missed.append(f"the accuracy is below {min_accuracy:g}")
-    if max_margin is not None and (
-        interval is None or not interval[1] - interval[0] <= 2 * max_margin + 1e-9
-    ):
-        missed.append(f"the margin is above {max_margin:g}" if interval else "there is no interval")
-    if missed:
-        say(f"kgeval: {' and '.join(missed)}")
-        raise typer.Exit(3)
 
 
 COMMANDS: tuple[Callable[..., None], ...] = (evaluate, ask, estimate)

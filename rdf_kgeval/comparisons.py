@@ -8,8 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from rdf_kgeval.commands import AsJson, Config, RunArgument, make_run, sentence
+from rdf_kgeval.commands import AsJson, Config, RunArgument, make_run
 from rdf_kgeval.options import SourceOptions, takes
+from rdf_kgeval.outcomes import sentence
 from rdf_kgeval.terminal import print_json, progress_bar, say, write_whole
 from rdf_kgeval.text import plural
 

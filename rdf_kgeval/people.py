@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
-from rdf_kgeval.commands import AsJson, RunArgument, report, serve_pages
+from rdf_kgeval.commands import AsJson, RunArgument, serve_pages
 from rdf_kgeval.errors import InputError, RunError
 from rdf_kgeval.options import MethodOptions, takes
+from rdf_kgeval.outcomes import report
 from rdf_kgeval.plainfiles import read_plain
 from rdf_kgeval.terminal import say, write_whole
 from rdf_kgeval.text import plural, printable

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rdf_kgeval.commands import AsJson, MaxMargin, MinAccuracy, RunArgument, check
+from rdf_kgeval.commands import AsJson, MaxMargin, MinAccuracy, RunArgument
 from rdf_kgeval.deliveries import check_output, publish_to, report_to, write_back_to
 from rdf_kgeval.options import OutputOptions
+from rdf_kgeval.outcomes import check
 
 if TYPE_CHECKING:
     from rdf_kgeval.evaluation import Evaluation
