@@ -34,6 +34,8 @@ class Space:
         self.folder = folder
         self.spilled = 0
         """Bytes of arrays that were put on disk so far."""
+        self.joined = 0
+        """Bytes that joins were seen to have on disk at a time, at most."""
 
     def share(self, part: float) -> int | None:
         """A part of the limit in bytes; None without a limit."""
@@ -64,7 +66,12 @@ class Space:
         """What was put on disk, in a sentence."""
         if self.limit is None:
             return None
-        kept = f"{in_words(self.spilled)} of arrays went to disk" if self.spilled else "nothing went to disk"
+        parts = [
+            f"{in_words(size)} of {what}"
+            for size, what in ((self.spilled, "arrays"), (self.joined, "joins"))
+            if size
+        ]
+        kept = f"{' and '.join(parts) or 'nothing'} went to disk"
         return f"within the memory limit of {in_words(self.limit)}, {kept}"
 
 

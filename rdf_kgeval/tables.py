@@ -3,6 +3,7 @@
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from numpy.typing import NDArray
@@ -33,8 +34,9 @@ class Tables(Protocol):
 class DuckTables:
     """Tables in DuckDB."""
 
-    def __init__(self, connection: "duckdb.DuckDBPyConnection", space: Space) -> None:
+    def __init__(self, connection: "duckdb.DuckDBPyConnection", spill: Path, space: Space) -> None:
         self._sql = connection
+        self._spill = spill
         self._space = space
 
     def load(self, name: str, columns: Columns, order: str = "") -> None:
@@ -42,10 +44,18 @@ class DuckTables:
         self._sql.register("given_columns", dict(columns))
         self._sql.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM given_columns{_sorted(order)}")
         self._sql.unregister("given_columns")
+        self._look()
 
     def fetch(self, sql: str) -> list[Ints]:
         """The columns as arrays."""
-        return [self._space.kept(column) for column in self._sql.execute(sql).fetchnumpy().values()]
+        result = self._sql.execute(sql)
+        self._look()
+        return [self._space.kept(column) for column in result.fetchnumpy().values()]
+
+    def _look(self) -> None:
+        """See how much is on disk."""
+        size = sum(file.stat().st_size for file in self._spill.iterdir())
+        self._space.joined = max(self._space.joined, size)
 
     def number(self, sql: str) -> float:
         """The only cell."""
@@ -100,7 +110,7 @@ def open_tables(space: Space = RAM, threads: int | None = None) -> Iterator[Duck
         with duckdb.connect(":memory:", config=config) as connection:
             connection.execute("SET enable_progress_bar = false")  # it would go to standard output
             try:
-                yield DuckTables(connection, space)
+                yield DuckTables(connection, Path(spill), space)
             except duckdb.OutOfMemoryException as error:
                 limit = "memory" if space.limit is None else f"the memory limit of {in_words(space.limit)}"
                 raise InputError(

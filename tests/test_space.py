@@ -18,6 +18,7 @@ from rdf_kgeval.newruns import Coupling, create_run
 from rdf_kgeval.runs import open_run
 from rdf_kgeval.sources import Sources
 from rdf_kgeval.space import LEAST, Space, in_words, parse_size
+from rdf_kgeval.tables import open_tables
 from tests.records import EXAMPLE
 
 
@@ -87,6 +88,17 @@ def test_a_full_disk_is_told_in_a_sentence_and_leaves_nothing(
     monkeypatch.setattr(os, "posix_fallocate", full)
     with pytest.raises(RunError, match="run cannot be written: No space left on device"):
         _made(tmp_path / "run", LEAST)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_joins_spill_is_counted(tmp_path: Path) -> None:
+    space = Space(LEAST // 5, tmp_path)  # DuckDB gets 25 MB
+    with open_tables(space, threads=1) as tables:
+        tables.load("atom", {"id": np.arange(8_000_000, dtype=np.int32)})
+        (ids,) = tables.fetch("SELECT id FROM atom ORDER BY id % 1000, id")
+    assert len(ids) == 8_000_000
+    assert space.joined > 1_000_000
+    assert "of joins went to disk" in str(space.note)
     assert list(tmp_path.iterdir()) == []
 
 
