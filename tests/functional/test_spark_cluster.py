@@ -211,6 +211,8 @@ def test_a_command_that_is_stopped_or_loses_java_leaves_nothing(
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "TMPDIR": str(scratch)},
+        # A shell's background jobs, and what they start, ignore it otherwise.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         wait_until(lambda: any(scratch.glob("*/tables/found-*")))
         (started,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
