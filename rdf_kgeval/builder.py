@@ -93,7 +93,7 @@ class BeliefsBuilder:
         blank: list[Quad] = []
         lines = _LineSink(lambda text: self._add_lines(text, role, datasets, blank))
         ox.serialize(quads, cast(IO[bytes], lines), format=ox.RdfFormat.N_QUADS)
-        lines.close()
+        lines.hand_on()
         if blank:
             self.add(name_blank_nodes(blank, self._taken), role)
 
@@ -171,18 +171,14 @@ class _LineSink(io.RawIOBase):
         self._parts.append(bytes(data))
         self._size += len(data)
         if self._size > _CHUNK:
-            self._hand_on()
+            self.hand_on()
         return len(data)
 
-    def _hand_on(self) -> None:
+    def hand_on(self) -> None:
+        """Hand on what there is; at the end, the rest."""
         whole, newline, rest = b"".join(self._parts).rpartition(b"\n")
         self._take((whole + newline).decode())
         self._parts, self._size = [rest], len(rest)
-
-    def close(self) -> None:
-        if not self.closed:
-            self._hand_on()
-        super().close()
 
 
 def _split_line(line: str) -> Quad:
