@@ -13,29 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-_INI = """
-[Database]
-DatabaseFile = v.db
-ErrorLogFile = v.log
-LockFile = v.lck
-TransactionFile = v.trx
-xa_persistent_file = v.pxa
-[TempDatabase]
-DatabaseFile = v-temp.db
-TransactionFile = v-temp.trx
-[Parameters]
-ServerPort = 127.0.0.1:{sql}
-DisableUnixSocket = 1
-CheckpointInterval = 0
-NumberOfBuffers = 130000
-MaxDirtyBuffers = 90000
-DirsAllowed = ., {allowed}
-SchedulerInterval = 0
-[HTTPServer]
-ServerPort = 127.0.0.1:{http}
-[SPARQL]
-ResultSetMaxRows = 10000
-"""
+_INI = Path(__file__).parents[1] / "tests" / "virtuoso.ini"
 
 
 @contextmanager
@@ -69,7 +47,8 @@ def running_virtuoso(url: str | None, file: Path, graph: str) -> Iterator[str]:
         raise SystemExit("Virtuoso is absent: apt-get install virtuoso-opensource")
     with tempfile.TemporaryDirectory(prefix="kgeval-virtuoso-") as name:
         folder, sql, port = Path(name), _free_port(), _free_port()
-        (folder / "v.ini").write_text(_INI.format(sql=sql, http=port, allowed=file.parent))
+        settings = {"buffers": 130_000, "dirty": 90_000, "allowed": file.parent, "rows": 10_000}
+        (folder / "v.ini").write_text(_INI.read_text().format(sql=sql, http=port, **settings))
         command = [program, "+foreground", "+configfile", "v.ini"]
         with _process(command, folder, f"http://127.0.0.1:{port}/sparql?query=ASK%7B%7D"):
             load = f"log_enable(2,1);\nDB.DBA.TTLP_MT(file_open('{file}'), '', '{graph}', 0);\ncheckpoint;\n"

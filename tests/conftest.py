@@ -105,31 +105,6 @@ def oxigraph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         process.wait()
 
 
-VIRTUOSO_INI = """
-[Database]
-DatabaseFile = v.db
-ErrorLogFile = v.log
-LockFile = v.lck
-TransactionFile = v.trx
-xa_persistent_file = v.pxa
-[TempDatabase]
-DatabaseFile = v-temp.db
-TransactionFile = v-temp.trx
-[Parameters]
-ServerPort = 127.0.0.1:{sql}
-DisableUnixSocket = 1
-CheckpointInterval = 0
-NumberOfBuffers = 10000
-MaxDirtyBuffers = 6000
-DirsAllowed = .
-SchedulerInterval = 0
-[HTTPServer]
-ServerPort = 127.0.0.1:{http}
-[SPARQL]
-ResultSetMaxRows = 1000
-"""
-
-
 @pytest.fixture(scope="session")
 def virtuoso(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A Virtuoso whose ResultSetMaxRows is 1,000, so that few triples exceed it."""
@@ -140,7 +115,9 @@ def virtuoso(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         pytest.skip("Virtuoso is absent: apt-get install virtuoso-opensource")
     folder = tmp_path_factory.mktemp("virtuoso")
     sql, http = free_port(), free_port()
-    (folder / "v.ini").write_text(VIRTUOSO_INI.format(sql=sql, http=http))
+    settings = {"buffers": 10_000, "dirty": 6_000, "allowed": folder, "rows": 1_000}
+    template = Path(__file__).with_name("virtuoso.ini").read_text()
+    (folder / "v.ini").write_text(template.format(sql=sql, http=http, **settings))
     process = subprocess.Popen(
         [program, "+foreground", "+configfile", "v.ini"],
         cwd=folder,

@@ -10,7 +10,8 @@ from rdf_kgeval.evaluation import Evaluation
 from rdf_kgeval.settings import Settings
 from rdf_kgeval.verdicts import Answer, Record
 from rdf_kgeval.web import desk as desk_module
-from rdf_kgeval.web.desk import Desk, Person
+from rdf_kgeval.web.desk import Desk
+from rdf_kgeval.web.seats import Person
 from tests.test_control import chain
 
 SRS = Settings(policy="srs", estimator="wilson")

@@ -201,6 +201,17 @@ def test_rules_that_nobody_asked_for_cannot_be_too_many(tmp_path: Path) -> None:
         _couple(beliefs, every, Coupling(max_groundings=limit), lambda *_: None)
 
 
+def test_trouble_that_fewer_rules_do_not_mend_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise InputError("no room")
+
+    monkeypatch.setattr("rdf_kgeval.newruns.couple", fail)
+    with pytest.raises(InputError, match="no room"):
+        _couple(read(tmp_path, league(40)), [], Coupling(discover=True), lambda *_: None)
+
+
 LEAGUE = league(40) + "\n" + PREFIXES + ':player1 rdfs:label "Player One" . :playsForTeam rdfs:range :Team .'
 
 

@@ -101,6 +101,21 @@ def test_a_draw_is_what_hashing_every_triple_gives(quads: list[ox.Quad], seed: i
         assert found == {t: d for t, d in expected.items() if t in inside}
 
 
+def test_beliefs_that_were_damaged_are_made_again_from_the_log(tmp_path: Path) -> None:
+    with faulty(lines(300)) as server:
+        run = make(server, tmp_path / "run")
+    names = ("s", "p", "o", "role")
+    whole = {
+        name: getattr(run.beliefs, name).copy() for name in names
+    }  # what is mapped changes with its file
+    for path in sorted(run.folder.glob("*/*.npy")):
+        data = path.read_bytes()
+        path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+        again = open_run(run.folder).beliefs
+        assert all(np.array_equal(getattr(again, name), whole[name]) for name in names)
+        path.write_bytes(data)
+
+
 def test_digests_are_md5_of_the_text_that_the_documentation_names() -> None:
     triple = (f"<{EX}s>", f"<{EX}p>", '"Grüße"@de-AT')
     text = f"{EX}s {EX}p Grüße de-at kgeval 7"

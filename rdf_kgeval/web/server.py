@@ -17,9 +17,10 @@ from rdf_kgeval.plainfiles import read_plain
 from rdf_kgeval.runs import Run, draw_further, new_evaluation, open_log
 from rdf_kgeval.text import printable
 from rdf_kgeval.web.access import OWNER, open_access
-from rdf_kgeval.web.desk import Desk, Person
+from rdf_kgeval.web.desk import Desk
 from rdf_kgeval.web.overview import Overview
 from rdf_kgeval.web.pages import Site
+from rdf_kgeval.web.seats import Person
 
 GRACE = 3.0
 """Seconds between the end of the evaluation and that of the server, so that people see that it is over."""

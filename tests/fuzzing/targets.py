@@ -35,9 +35,10 @@ from rdf_kgeval.runs import new_evaluation, open_evaluation, open_run, read_eval
 from rdf_kgeval.sources import Sources
 from rdf_kgeval.verdicts import VerdictLog
 from rdf_kgeval.web.access import OWNER, open_access
-from rdf_kgeval.web.desk import Desk, Person
+from rdf_kgeval.web.desk import Desk
 from rdf_kgeval.web.overview import Overview
 from rdf_kgeval.web.pages import Site
+from rdf_kgeval.web.seats import Person
 from rdf_kgeval.web.server import read_guidelines
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "motivating"
