@@ -31,13 +31,7 @@ from sweep import (
     simulate_stratified,
 )
 
-from rdf_kgeval.estimation.calibration import (
-    ASSISTED_FACTORS,
-    FACTORS,
-    FIXED_WIDTH,
-    LEVELS,
-    MARGINS,
-)
+from rdf_kgeval.estimation.calibration import ASSISTED_FACTORS, FACTORS, FIXED_WIDTH, LEVELS, MARGINS
 from rdf_kgeval.estimation.intervals import quantile
 
 EVEN = np.round(np.arange(0.55, 0.991, 0.055), 3)

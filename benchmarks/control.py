@@ -18,11 +18,11 @@ import numpy as np
 from leagues import generate
 from paper import load, method
 
-from rdf_kgeval.coupling import CouplingGraph
-from rdf_kgeval.evaluation import Evaluation
-from rdf_kgeval.experiment import Gold
-from rdf_kgeval.inference.inference import infer_rows
-from rdf_kgeval.verdicts import Answer
+from rdf_kgeval.coupling.graph import CouplingGraph
+from rdf_kgeval.evaluation.evaluation import Evaluation
+from rdf_kgeval.evaluation.simulation import Gold
+from rdf_kgeval.inference.infer import infer_rows
+from rdf_kgeval.verdicts.log import Answer
 
 HERE = Path(__file__).parent
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rdf_kgeval.crowd import Votes, allocate, dawid_skene, error_bound, majority, vote
+from rdf_kgeval.verdicts.aggregation import Votes, allocate, dawid_skene, error_bound, majority, vote
 
 SEEDS = 30
 

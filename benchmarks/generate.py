@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rdf_kgeval.inference.solver import Model
+from rdf_kgeval.inference.solver.solve import Model
 
 RULES_PER_ATOM = 4
 LEVELS = np.arange(1, 11) / 10

@@ -45,22 +45,22 @@ def make_triples(groundings: int):
 
 def measure_ground(groundings: int) -> dict[str, float]:
     """Our grounding alone: the ground rules, as columns of atoms."""
-    from rdf_kgeval.grounding import ground
+    from rdf_kgeval.coupling.grounding import ground
 
     return measure_ours(groundings, lambda *given: sum(len(head) for head in ground(*given).head))
 
 
 def measure_couple(groundings: int) -> dict[str, float]:
     """All of `couple`: the coupling graph."""
-    from rdf_kgeval.coupling import couple
+    from rdf_kgeval.coupling.graph import couple
 
     return measure_ours(groundings, lambda *given: int(couple(*given).groundings.sum()))
 
 
 def measure_ours(groundings: int, job) -> dict[str, float]:
-    from rdf_kgeval.beliefs import Role
-    from rdf_kgeval.builder import BeliefsBuilder
-    from rdf_kgeval.rule import Rule
+    from rdf_kgeval.beliefs.builder import BeliefsBuilder
+    from rdf_kgeval.beliefs.table import Role
+    from rdf_kgeval.rules.rule import Rule
 
     def iri(name: str) -> str:
         return f"<{NAMESPACE}{name}>"

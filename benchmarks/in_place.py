@@ -23,17 +23,17 @@ import planted
 from digests import Texts
 from stores import running_oxigraph, running_virtuoso
 
-from rdf_kgeval.builder import BeliefsBuilder
-from rdf_kgeval.drawing import first_reaches, units
-from rdf_kgeval.drawlog import DrawLog, counted, drawn_triples
-from rdf_kgeval.endpoint import Endpoint, Patience
+from rdf_kgeval.beliefs.builder import BeliefsBuilder
 from rdf_kgeval.estimation import DESIGNS, Population
 from rdf_kgeval.estimation.design import Reserve
-from rdf_kgeval.inplace import LOG, Field
-from rdf_kgeval.plan import PAGE, make_plan
-from rdf_kgeval.pool import FULL, Pool, digest_of, text_of
-from rdf_kgeval.scope import Scope
-from rdf_kgeval.sources import InPlace
+from rdf_kgeval.sources.draws.drawing import first_reaches, units
+from rdf_kgeval.sources.draws.log import DrawLog, counted, drawn_triples
+from rdf_kgeval.sources.draws.pool import FULL, Pool, digest_of, text_of
+from rdf_kgeval.sources.draws.sampler import LOG, Field
+from rdf_kgeval.sources.endpoint.client import Endpoint, Patience
+from rdf_kgeval.sources.load import InPlace
+from rdf_kgeval.sources.pull_plan import PAGE, make_plan
+from rdf_kgeval.sources.scope import Scope
 
 SCOPE = Scope.of(graph=planted.GRAPH)
 LABELS = ("http://www.w3.org/2000/01/rdf-schema#label",)

@@ -22,8 +22,8 @@ from pathlib import Path
 import numpy as np
 from generate import generate, to_model
 
-from rdf_kgeval.inference.incremental import Incremental
-from rdf_kgeval.inference.solver import Model, SolverOptions, solve
+from rdf_kgeval.inference.incremental.solution import Incremental
+from rdf_kgeval.inference.solver.solve import Model, SolverOptions, solve
 
 SEED = 11
 """Of every model; settings were chosen on models of the seeds 1, 2, 3 and 5."""

@@ -24,15 +24,9 @@ from sweep import (
 )
 
 from rdf_kgeval.estimation import DESIGNS, Population, intervals
-from rdf_kgeval.estimation.calibration import (
-    ASSISTED_FACTORS,
-    FACTORS,
-    FIXED_WIDTH,
-    LEVELS,
-    MARGINS,
-)
+from rdf_kgeval.estimation.calibration import ASSISTED_FACTORS, FACTORS, FIXED_WIDTH, LEVELS, MARGINS
 from rdf_kgeval.estimation.srs import MINIMUM
-from rdf_kgeval.verdicts import NOT_ASKED
+from rdf_kgeval.verdicts.log import NOT_ASKED
 
 DEFAULT, STRICT = "stratified/bayes", "stratified/bayes, strict"
 BY_PREDICATE = "stratified/bayes, by predicate"

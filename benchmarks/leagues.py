@@ -7,10 +7,10 @@ is wrong. Hubs (a league's sport) tie a whole league together.
 import numpy as np
 
 import rdf_kgeval as kgeval
-from rdf_kgeval.beliefs import Role
-from rdf_kgeval.builder import BeliefsBuilder
-from rdf_kgeval.coupling import CouplingGraph
-from rdf_kgeval.experiment import Gold
+from rdf_kgeval.beliefs.builder import BeliefsBuilder
+from rdf_kgeval.beliefs.table import Role
+from rdf_kgeval.coupling.graph import CouplingGraph
+from rdf_kgeval.evaluation.simulation import Gold
 
 PLAYERS, TEAMS = 15, 20
 """Players of a team, teams of a league."""

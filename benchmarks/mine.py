@@ -16,11 +16,11 @@ from pathlib import Path
 import numpy as np
 import pyoxigraph as ox
 
-from rdf_kgeval.beliefs import Beliefs, Role
-from rdf_kgeval.builder import BeliefsBuilder
-from rdf_kgeval.mining import mine
-from rdf_kgeval.miningindex import MiningOptions
-from rdf_kgeval.rule import Pattern
+from rdf_kgeval.beliefs.builder import BeliefsBuilder
+from rdf_kgeval.beliefs.table import Beliefs, Role
+from rdf_kgeval.rules.mining.index import MiningOptions
+from rdf_kgeval.rules.mining.mine import mine
+from rdf_kgeval.rules.rule import Pattern
 
 EXPONENT = 0.75
 """An entity's chance to be an object falls with its rank to this power: degrees have the tail exponent 2.3."""

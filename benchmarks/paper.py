@@ -20,15 +20,15 @@ from pathlib import Path
 import numpy as np
 
 import rdf_kgeval as kgeval
-from rdf_kgeval.beliefs import Role
-from rdf_kgeval.builder import BeliefsBuilder
-from rdf_kgeval.coupling import CouplingGraph
-from rdf_kgeval.experiment import Gold, Trial, compare, gold_labels
-from rdf_kgeval.inference.confidence import updated_thetas
-from rdf_kgeval.inference.inference import infer_rows
-from rdf_kgeval.oracles import read_gold
-from rdf_kgeval.plots import curves, draw_curves, figure
-from rdf_kgeval.settings import Settings
+from rdf_kgeval.beliefs.builder import BeliefsBuilder
+from rdf_kgeval.beliefs.table import Role
+from rdf_kgeval.coupling.graph import CouplingGraph
+from rdf_kgeval.evaluation.settings import Settings
+from rdf_kgeval.evaluation.simulation import Gold, Trial, compare, gold_labels
+from rdf_kgeval.inference.infer import infer_rows
+from rdf_kgeval.inference.rule_weights import updated_thetas
+from rdf_kgeval.publishing.report.comparison import curves, draw_curves, figure
+from rdf_kgeval.verdicts.oracles import read_gold
 
 HERE = Path(__file__).parent
 MINING = kgeval.MiningOptions(
@@ -224,7 +224,7 @@ def candidates(sets: Sequence[Set], run: Runs) -> Iterator[str]:
 
 
 def predicates(sets: Sequence[Set], run: Runs) -> Iterator[str]:
-    from rdf_kgeval.experiment import simulate
+    from rdf_kgeval.evaluation.simulation import simulate
 
     one = sets[0]
     yield "## By predicate: greedy and random after 140 verdicts (nell-sports)\n"

@@ -24,10 +24,10 @@ SETUP = """
 import ctypes, json, re, sys, time
 from pathlib import Path
 import rdf_kgeval as kgeval
-from rdf_kgeval.evaluation import Evaluation
-from rdf_kgeval.publication import Annotations, RecordOptions, lines_of, make_record, publish
-from rdf_kgeval.settings import Settings
-from rdf_kgeval.verdicts import Answer, Drawn, Verdict
+from rdf_kgeval.evaluation.evaluation import Evaluation
+from rdf_kgeval.publishing.rdf import Annotations, RecordOptions, lines_of, make_record, publish
+from rdf_kgeval.evaluation.settings import Settings
+from rdf_kgeval.verdicts.log import Answer, Drawn, Verdict
 
 def start():
     # Forget the peak of what came before.
@@ -57,7 +57,7 @@ publish(evaluation, folder / f"ours.{suffix}", options)
 """
 RDFLIB = """
 import pyoxigraph as ox, rdflib
-from rdf_kgeval.terms import to_rdflib
+from rdf_kgeval.beliefs.terms import to_rdflib
 quads = [q for c in lines_of(make_record(evaluation, options)) for q in ox.parse(c, format=ox.RdfFormat.N_QUADS)]
 before, begin, cpu = start()
 dataset = rdflib.Dataset()

@@ -134,9 +134,9 @@ def is_true(triple: tuple[str, str, str]) -> bool:
 
 
 LOAD = """
-from rdf_kgeval.newruns import Coupling, create_run
-from rdf_kgeval.sources import Sources
-from rdf_kgeval.space import parse_size
+from rdf_kgeval.runs.create import Coupling, create_run
+from rdf_kgeval.sources.load import Sources
+from rdf_kgeval.common.memory import parse_size
 sources = Sources(files=[folder / "kg.nt"])
 coupling = Coupling(ontologies=[folder / "ontology.ttl"], rules=[folder / "rules"])
 def progress(what, done, total):
@@ -149,8 +149,8 @@ for note in loaded.notes: print(note, file=sys.stderr)
 ASK = """
 import numpy as np
 from scale import ANNOTATORS, ERR, VERDICTS, is_true
-from rdf_kgeval.runs import open_evaluation, open_run
-from rdf_kgeval.verdicts import Answer
+from rdf_kgeval.runs.run import open_evaluation, open_run
+from rdf_kgeval.verdicts.log import Answer
 rng = np.random.default_rng(1)
 run = open_run(folder / "run")
 with open_evaluation(run, {"budget": VERDICTS, "margin": None, "error_rate": ERR}, threads=2) as evaluation:

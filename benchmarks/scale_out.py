@@ -30,12 +30,12 @@ CLOCK = os.sysconf("SC_CLK_TCK")
 
 def measure(name: str, groundings: int, output: Path) -> dict[str, float]:
     """Couple and infer here and now; soft truths go to a file."""
-    from rdf_kgeval.beliefs import Role
-    from rdf_kgeval.builder import BeliefsBuilder
-    from rdf_kgeval.coupling import couple
-    from rdf_kgeval.engine import engine_of
-    from rdf_kgeval.inference.inference import infer
-    from rdf_kgeval.rule import Rule
+    from rdf_kgeval.beliefs.builder import BeliefsBuilder
+    from rdf_kgeval.beliefs.table import Role
+    from rdf_kgeval.coupling.graph import couple
+    from rdf_kgeval.engines.engine import engine_of
+    from rdf_kgeval.inference.infer import infer
+    from rdf_kgeval.rules.rule import Rule
 
     def iri(name: str) -> str:
         return f"<{NAMESPACE}{name}>"
@@ -135,9 +135,9 @@ def measure_executor(path: Path) -> dict[str, float]:
     """What solving a component takes in an executor's Python, beyond what that has loaded."""
     import pandas as pd
 
-    from rdf_kgeval.inference.solver import SolverOptions
-    from rdf_kgeval.spark.session import RECORDS
-    from rdf_kgeval.spark.tasks import solve_part
+    from rdf_kgeval.engines.spark.session import RECORDS
+    from rdf_kgeval.engines.spark.tasks import solve_part
+    from rdf_kgeval.inference.solver.solve import SolverOptions
 
     def frames(most: int):
         with path.open("rb") as file:

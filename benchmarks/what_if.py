@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 
 import rdf_kgeval as kgeval
-from rdf_kgeval.inference.incremental import Incremental
+from rdf_kgeval.inference.incremental.solution import Incremental
 from rdf_kgeval.inference.model import pose
-from rdf_kgeval.inference.solver import solve
+from rdf_kgeval.inference.solver.solve import solve
 
 RULES = kgeval.MiningOptions(
     constants=False, types=False, min_support=2, min_head_coverage=0, min_confidence=0.1, keep_redundant=True,

@@ -7,62 +7,62 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rdf_kgeval.beliefs import Beliefs as Beliefs
-    from rdf_kgeval.coupling import CouplingGraph as CouplingGraph
-    from rdf_kgeval.coupling import couple as couple
-    from rdf_kgeval.endpoint import Credentials as Credentials
-    from rdf_kgeval.endpoint import Endpoint as Endpoint
+    from rdf_kgeval.beliefs.table import Beliefs as Beliefs
+    from rdf_kgeval.coupling.graph import CouplingGraph as CouplingGraph
+    from rdf_kgeval.coupling.graph import couple as couple
     from rdf_kgeval.errors import EndpointError as EndpointError
     from rdf_kgeval.errors import InputError as InputError
     from rdf_kgeval.errors import KgevalError as KgevalError
     from rdf_kgeval.errors import RunError as RunError
-    from rdf_kgeval.evaluation import Evaluation as Evaluation
-    from rdf_kgeval.evaluation import evaluate as evaluate
-    from rdf_kgeval.inference.inference import Inference as Inference
-    from rdf_kgeval.inference.inference import InferenceOptions as InferenceOptions
-    from rdf_kgeval.inference.inference import infer as infer
-    from rdf_kgeval.mining import mine as mine
-    from rdf_kgeval.miningindex import MiningOptions as MiningOptions
-    from rdf_kgeval.ontology import read_ontology as read_ontology
-    from rdf_kgeval.oracles import GoldOracle as GoldOracle
-    from rdf_kgeval.oracles import PromptOracle as PromptOracle
-    from rdf_kgeval.plugin import register as register
-    from rdf_kgeval.publication import RecordOptions as RecordOptions
-    from rdf_kgeval.publication import to_rdf as to_rdf
-    from rdf_kgeval.rule import Rule as Rule
-    from rdf_kgeval.rules import read_rules as read_rules
-    from rdf_kgeval.settings import Settings as Settings
-    from rdf_kgeval.sources import pull_beliefs as pull_beliefs
-    from rdf_kgeval.sources import read_beliefs as read_beliefs
+    from rdf_kgeval.evaluation.evaluation import Evaluation as Evaluation
+    from rdf_kgeval.evaluation.evaluation import evaluate as evaluate
+    from rdf_kgeval.evaluation.settings import Settings as Settings
+    from rdf_kgeval.inference.infer import Inference as Inference
+    from rdf_kgeval.inference.infer import InferenceOptions as InferenceOptions
+    from rdf_kgeval.inference.infer import infer as infer
+    from rdf_kgeval.plugin.functions import register as register
+    from rdf_kgeval.publishing.rdf import RecordOptions as RecordOptions
+    from rdf_kgeval.publishing.rdf import to_rdf as to_rdf
+    from rdf_kgeval.rules.dialects import read_rules as read_rules
+    from rdf_kgeval.rules.mining.index import MiningOptions as MiningOptions
+    from rdf_kgeval.rules.mining.mine import mine as mine
+    from rdf_kgeval.rules.ontology import read_ontology as read_ontology
+    from rdf_kgeval.rules.rule import Rule as Rule
+    from rdf_kgeval.sources.endpoint.client import Credentials as Credentials
+    from rdf_kgeval.sources.endpoint.client import Endpoint as Endpoint
+    from rdf_kgeval.sources.load import pull_beliefs as pull_beliefs
+    from rdf_kgeval.sources.load import read_beliefs as read_beliefs
+    from rdf_kgeval.verdicts.oracles import GoldOracle as GoldOracle
+    from rdf_kgeval.verdicts.oracles import PromptOracle as PromptOracle
 
 _HOME = {
-    "Beliefs": "beliefs",
-    "CouplingGraph": "coupling",
-    "Credentials": "endpoint",
-    "Endpoint": "endpoint",
+    "Beliefs": "beliefs.table",
+    "CouplingGraph": "coupling.graph",
+    "Credentials": "sources.endpoint.client",
+    "Endpoint": "sources.endpoint.client",
     "EndpointError": "errors",
-    "Evaluation": "evaluation",
-    "GoldOracle": "oracles",
-    "Inference": "inference.inference",
-    "InferenceOptions": "inference.inference",
+    "Evaluation": "evaluation.evaluation",
+    "GoldOracle": "verdicts.oracles",
+    "Inference": "inference.infer",
+    "InferenceOptions": "inference.infer",
     "InputError": "errors",
     "KgevalError": "errors",
-    "MiningOptions": "miningindex",
-    "PromptOracle": "oracles",
-    "RecordOptions": "publication",
+    "MiningOptions": "rules.mining.index",
+    "PromptOracle": "verdicts.oracles",
+    "RecordOptions": "publishing.rdf",
     "RunError": "errors",
-    "Rule": "rule",
-    "Settings": "settings",
-    "couple": "coupling",
-    "evaluate": "evaluation",
-    "infer": "inference.inference",
-    "mine": "mining",
-    "pull_beliefs": "sources",
-    "read_beliefs": "sources",
-    "read_ontology": "ontology",
-    "read_rules": "rules",
-    "register": "plugin",
-    "to_rdf": "publication",
+    "Rule": "rules.rule",
+    "Settings": "evaluation.settings",
+    "couple": "coupling.graph",
+    "evaluate": "evaluation.evaluation",
+    "infer": "inference.infer",
+    "mine": "rules.mining.mine",
+    "pull_beliefs": "sources.load",
+    "read_beliefs": "sources.load",
+    "read_ontology": "rules.ontology",
+    "read_rules": "rules.dialects",
+    "register": "plugin.functions",
+    "to_rdf": "publishing.rdf",
 }
 
 __all__ = sorted(_HOME)

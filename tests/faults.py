@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pyoxigraph as ox
 
-from rdf_kgeval.pull import SAMPLE
+from rdf_kgeval.sources.pull import SAMPLE
 
 Fault = Callable[["Handler", bytes], bool]
 """Given the handler and the right body; answers itself and returns True, or returns False to go on."""

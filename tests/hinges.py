@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import optimize, sparse
 
-from rdf_kgeval.inference.solver import Model
+from rdf_kgeval.inference.solver.solve import Model
 
 Array = NDArray[np.float64]
 

@@ -7,8 +7,9 @@ from decimal import Decimal
 import numpy as np
 import pyoxigraph as ox
 
-from rdf_kgeval.beliefs import Beliefs, Role, Triple
-from rdf_kgeval.rule import (
+from rdf_kgeval.beliefs.table import Beliefs, Role, Triple
+from rdf_kgeval.beliefs.terms import parse_term
+from rdf_kgeval.rules.rule import (
     And,
     Compare,
     Differ,
@@ -21,7 +22,6 @@ from rdf_kgeval.rule import (
     SameTerm,
     StartsWith,
 )
-from rdf_kgeval.terms import parse_term
 from tests.rulecases import Constraint
 
 XSD = "http://www.w3.org/2001/XMLSchema#"

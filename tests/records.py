@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import rdf_kgeval as kgeval
-from rdf_kgeval.evaluation import Evaluation
-from rdf_kgeval.ontology import read_ontology
-from rdf_kgeval.rules import read_rules
-from rdf_kgeval.settings import Settings
-from rdf_kgeval.verdicts import Answer, Drawn, Verdict
+from rdf_kgeval.evaluation.evaluation import Evaluation
+from rdf_kgeval.evaluation.settings import Settings
+from rdf_kgeval.rules.dialects import read_rules
+from rdf_kgeval.rules.ontology import read_ontology
+from rdf_kgeval.verdicts.log import Answer, Drawn, Verdict
 
 ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "examples" / "motivating"

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pyoxigraph as ox
 
-from rdf_kgeval.beliefs import Beliefs, Role, Triple
-from rdf_kgeval.builder import BeliefsBuilder
-from rdf_kgeval.coupling import CouplingGraph
+from rdf_kgeval.beliefs.builder import BeliefsBuilder
+from rdf_kgeval.beliefs.table import Beliefs, Role, Triple
+from rdf_kgeval.coupling.graph import CouplingGraph
 
 PREFIXES = """@prefix : <http://example.org/> .
 @prefix owl: <http://www.w3.org/2002/07/owl#> .

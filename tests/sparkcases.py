@@ -5,12 +5,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rdf_kgeval.beliefs import Beliefs, Role
-from rdf_kgeval.builder import BeliefsBuilder
-from rdf_kgeval.coupling import CouplingGraph, couple
-from rdf_kgeval.engine import Engine
-from rdf_kgeval.inference.inference import infer
-from rdf_kgeval.rule import Rule
+from rdf_kgeval.beliefs.builder import BeliefsBuilder
+from rdf_kgeval.beliefs.table import Beliefs, Role
+from rdf_kgeval.coupling.graph import CouplingGraph, couple
+from rdf_kgeval.engines.engine import Engine
+from rdf_kgeval.inference.infer import infer
+from rdf_kgeval.rules.rule import Rule
 
 ARRAYS = ("start", "atom", "sign", "offset", "rule_start", "rule", "count", "latent")
 BLOCK, DEGREE = 16, 6

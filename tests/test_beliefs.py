@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rdflib.compare import isomorphic
 
-from rdf_kgeval.beliefs import Beliefs, Role
-from rdf_kgeval.builder import BeliefsBuilder
+from rdf_kgeval.beliefs.builder import BeliefsBuilder
+from rdf_kgeval.beliefs.sparql import BeliefStore
+from rdf_kgeval.beliefs.table import Beliefs, Role
+from rdf_kgeval.beliefs.terms import from_rdflib
+from rdf_kgeval.common.memory import Space
 from rdf_kgeval.errors import InputError, RunError
-from rdf_kgeval.space import Space
-from rdf_kgeval.store import BeliefStore
-from rdf_kgeval.terms import from_rdflib
 from tests.strategies import ground_quads, quads
 
 
@@ -211,7 +211,7 @@ def test_named_blank_nodes_are_isomorphic_to_the_original() -> None:
 def test_rows_are_the_same_whether_or_not_a_key_holds_them(parsed: list[ox.Quad]) -> None:
     usual = build(parsed)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rdf_kgeval.builder._KEY_BITS", 2)
+        patch.setattr("rdf_kgeval.beliefs.builder._KEY_BITS", 2)
         assert_same(build(parsed), usual)
 
 
@@ -220,7 +220,7 @@ def test_rows_are_the_same_whether_or_not_a_key_holds_them(parsed: list[ox.Quad]
 def test_runs_on_disk_are_merged_into_the_same_beliefs(parsed: list[list[ox.Quad]], limit: int) -> None:
     usual, spilt = BeliefsBuilder(), BeliefsBuilder(Space(limit))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rdf_kgeval.builder._WINDOW", 2)
+        patch.setattr("rdf_kgeval.beliefs.builder._WINDOW", 2)
         for number, part in enumerate(parsed):
             for builder in (usual, spilt):
                 builder.add_parsed(part, Role(number % 4))

@@ -4,7 +4,7 @@ import pyoxigraph as ox
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rdf_kgeval.blanknodes import Quad, name_blank_nodes
+from rdf_kgeval.beliefs.blank_nodes import Quad, name_blank_nodes
 
 P, Q = "<http://example.org/p>", "<http://example.org/q>"
 nodes = st.sampled_from(

@@ -5,11 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from rdf_kgeval.compiled import _drop_stale
+from rdf_kgeval.common.jit import _drop_stale
 
 TINY = """
 from pathlib import Path
-from rdf_kgeval.compiled import compiled
+from rdf_kgeval.common.jit import compiled
 @lambda function: compiled(function, [Path(__file__)])
 def double(x):
     return 2 * x

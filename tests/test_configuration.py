@@ -14,11 +14,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rdf_kgeval.cli import app
-from rdf_kgeval.commands import evaluate
-from rdf_kgeval.configuration import TABLES, read_config, repeat_config, write_config
+from rdf_kgeval.cli.config_file import TABLES, read_config, repeat_config, write_config
+from rdf_kgeval.cli.evaluate import evaluate
+from rdf_kgeval.cli.options import MethodOptions
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.options import MethodOptions
-from rdf_kgeval.settings import METHODS, Settings
+from rdf_kgeval.evaluation.settings import METHODS, Settings
 from tests.functional.test_cli import EXAMPLE, kgeval
 
 PARAMETERS = inspect.signature(evaluate).parameters

@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rdf_kgeval.beliefs import Role
-from rdf_kgeval.builder import BeliefsBuilder
-from rdf_kgeval.control import POLICIES, Contagion, Greedy, View, shortlist
-from rdf_kgeval.coupling import CouplingGraph, Thetas, couple
+from rdf_kgeval.beliefs.builder import BeliefsBuilder
+from rdf_kgeval.beliefs.table import Role
+from rdf_kgeval.coupling.graph import CouplingGraph, Thetas, couple
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.inference.inference import SLACK, TAU, infer_rows
-from rdf_kgeval.inference.live import Live
-from rdf_kgeval.rule import Rule
+from rdf_kgeval.evaluation.policies import POLICIES, Contagion, Greedy, View, shortlist
+from rdf_kgeval.inference.infer import SLACK, TAU, infer_rows
+from rdf_kgeval.inference.lookahead import Live
+from rdf_kgeval.rules.rule import Rule
 
 
 def pattern(i: int) -> tuple[str, str, str]:

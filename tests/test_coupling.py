@@ -9,13 +9,13 @@ import numpy as np
 import pyoxigraph as ox
 import pytest
 
-from rdf_kgeval.beliefs import Beliefs, Role
-from rdf_kgeval.builder import BeliefsBuilder
-from rdf_kgeval.coupling import CouplingGraph, couple
+from rdf_kgeval.beliefs.builder import BeliefsBuilder
+from rdf_kgeval.beliefs.table import Beliefs, Role
+from rdf_kgeval.coupling.graph import CouplingGraph, couple
 from rdf_kgeval.errors import InputError, RunError
-from rdf_kgeval.ontology import read_ontology
-from rdf_kgeval.rule import Rule
-from rdf_kgeval.rules import read_rules
+from rdf_kgeval.rules.dialects import read_rules
+from rdf_kgeval.rules.ontology import read_ontology
+from rdf_kgeval.rules.rule import Rule
 from tests.rulecases import beliefs_of, constraints_of
 
 ROOT = Path(__file__).parents[1]

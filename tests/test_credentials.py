@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from rdf_kgeval.endpoint import Credentials, Endpoint, redact
 from rdf_kgeval.errors import EndpointError, InputError
-from rdf_kgeval.newruns import Coupling, create_run
-from rdf_kgeval.scope import Scope
-from rdf_kgeval.sources import Sources
+from rdf_kgeval.runs.create import Coupling, create_run
+from rdf_kgeval.sources.endpoint.client import Credentials, Endpoint, redact
+from rdf_kgeval.sources.load import Sources
+from rdf_kgeval.sources.scope import Scope
 from tests import faults
 from tests.faults import faulty
 from tests.test_endpoint import DATA, header, patient

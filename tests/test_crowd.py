@@ -7,9 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rdf_kgeval.crowd import Ints, Votes, agreement, allocate, dawid_skene, error_bound, majority, vote
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.settings import Settings
+from rdf_kgeval.evaluation.settings import Settings
+from rdf_kgeval.verdicts.aggregation import (
+    Ints,
+    Votes,
+    agreement,
+    allocate,
+    dawid_skene,
+    error_bound,
+    majority,
+    vote,
+)
 
 Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
 

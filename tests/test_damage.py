@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 import rdf_kgeval as kgeval
+from rdf_kgeval.cli.annotate import _exported
 from rdf_kgeval.errors import KgevalError, RunError
-from rdf_kgeval.evaluation import consult
-from rdf_kgeval.newruns import Coupling, create_run
-from rdf_kgeval.people import _exported
-from rdf_kgeval.runconfig import digests, read_config, write_config
-from rdf_kgeval.runs import open_evaluation, open_run, read_evaluation
-from rdf_kgeval.sources import Sources
-from rdf_kgeval.verdicts import VerdictLog, read_log
+from rdf_kgeval.evaluation.evaluation import consult
+from rdf_kgeval.runs.config import digests, read_config, write_config
+from rdf_kgeval.runs.create import Coupling, create_run
+from rdf_kgeval.runs.run import open_evaluation, open_run, read_evaluation
+from rdf_kgeval.sources.load import Sources
+from rdf_kgeval.verdicts.log import VerdictLog, read_log
 from rdf_kgeval.web.access import open_access
 from rdf_kgeval.web.server import read_guidelines
 

@@ -6,12 +6,12 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from rdf_kgeval.errors import RunError
-from rdf_kgeval.evaluation import Evaluation
-from rdf_kgeval.settings import Settings
-from rdf_kgeval.verdicts import Answer, Record
+from rdf_kgeval.evaluation.evaluation import Evaluation
+from rdf_kgeval.evaluation.settings import Settings
+from rdf_kgeval.verdicts.log import Answer, Record
 from rdf_kgeval.web import desk as desk_module
 from rdf_kgeval.web.desk import Desk
-from rdf_kgeval.web.seats import Person
+from rdf_kgeval.web.people import Person
 from tests.test_control import chain
 
 SRS = Settings(policy="srs", estimator="wilson")

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import rdf_kgeval as kgeval
-from rdf_kgeval.inference.inference import InferenceOptions
-from rdf_kgeval.inference.solver import FEW_ROWS, SolverOptions
-from rdf_kgeval.publication import FORMATS
-from rdf_kgeval.record import Form
+from rdf_kgeval.inference.infer import InferenceOptions
+from rdf_kgeval.inference.solver.solve import FEW_ROWS, SolverOptions
+from rdf_kgeval.publishing.rdf import FORMATS
+from rdf_kgeval.publishing.record import Form
 from tests.conftest import Server
 
 EX = "http://example.org/"

@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rdf_kgeval import discovery
-from rdf_kgeval.beliefs import Beliefs, Role
-from rdf_kgeval.builder import BeliefsBuilder
-from rdf_kgeval.coupling import couple
-from rdf_kgeval.discovery import propose_rules, propose_scope
+from rdf_kgeval.beliefs.builder import BeliefsBuilder
+from rdf_kgeval.beliefs.table import Beliefs, Role
+from rdf_kgeval.coupling.graph import couple
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.namespaces import LABEL_PROPERTIES
-from rdf_kgeval.newruns import Coupling, _couple
-from rdf_kgeval.ontology import read_ontology
-from rdf_kgeval.sources import read_beliefs
+from rdf_kgeval.rules.ontology import read_ontology
+from rdf_kgeval.runs import discovery
+from rdf_kgeval.runs.create import Coupling, _couple
+from rdf_kgeval.runs.discovery import propose_rules, propose_scope
+from rdf_kgeval.sources.load import read_beliefs
 from tests.annotators import launch
 from tests.conftest import Server
 from tests.functional.test_cli import kgeval, league
@@ -207,7 +207,7 @@ def test_trouble_that_fewer_rules_do_not_mend_is_told(
     def fail(*_: object, **__: object) -> None:
         raise InputError("no room")
 
-    monkeypatch.setattr("rdf_kgeval.newruns.couple", fail)
+    monkeypatch.setattr("rdf_kgeval.runs.create.couple", fail)
     with pytest.raises(InputError, match="no room"):
         _couple(read(tmp_path, league(40)), [], Coupling(discover=True), lambda *_: None)
 

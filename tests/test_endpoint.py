@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 import rdf_kgeval as kgeval
-from rdf_kgeval import plan
-from rdf_kgeval.beliefs import Beliefs
-from rdf_kgeval.endpoint import Credentials, Endpoint, Patience
+from rdf_kgeval.beliefs.table import Beliefs
 from rdf_kgeval.errors import EndpointError, InputError
+from rdf_kgeval.sources import pull_plan as plan
+from rdf_kgeval.sources.endpoint.client import Credentials, Endpoint, Patience
 from tests import faults
 from tests.faults import Fault, faulty, first
 
@@ -36,7 +36,7 @@ def fetch(url: str, patience: Patience | None = None, **options: object) -> Beli
 @pytest.fixture(autouse=True)
 def _small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan, "PAGE", 250)
-    monkeypatch.setattr("rdf_kgeval.pull.PAGE", 250)
+    monkeypatch.setattr("rdf_kgeval.sources.pull.PAGE", 250)
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_a_redirect_on_the_same_host_is_followed_even_for_a_post() -> None:
 
 
 def test_an_endless_body_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rdf_kgeval.endpoint._LONGEST_BODY", 10_000)
+    monkeypatch.setattr("rdf_kgeval.sources.endpoint.client._LONGEST_BODY", 10_000)
     with faulty(DATA) as server, pytest.raises(EndpointError, match="more than 1 GiB"):
         fetch(server.url)
 

@@ -10,16 +10,12 @@ from hypothesis import strategies as st
 
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.estimation import DESIGNS, Design, Population
-from rdf_kgeval.estimation.calibration import (
-    ASSISTED_FACTORS,
-    FACTORS,
-    stopping_mass,
-)
+from rdf_kgeval.estimation.calibration import ASSISTED_FACTORS, FACTORS, stopping_mass
 from rdf_kgeval.estimation.hierarchy import GRID
 from rdf_kgeval.estimation.stratified import block_length
 from rdf_kgeval.estimation.twcs import SECOND_STAGE
 from rdf_kgeval.estimation.window import least_precision
-from rdf_kgeval.verdicts import AMBIGUOUS, NOT_ASKED
+from rdf_kgeval.verdicts.log import AMBIGUOUS, NOT_ASKED
 
 STRICT = ("stratified/bayes", "srs/fixed-width", "anytime/betting")
 

@@ -8,14 +8,8 @@ import numpy as np
 import pytest
 
 from rdf_kgeval.estimation import DESIGNS, Population, intervals
-from rdf_kgeval.estimation.calibration import (
-    ASSISTED_FACTORS,
-    FACTORS,
-    FIXED_WIDTH,
-    LEVELS,
-    MARGINS,
-)
-from rdf_kgeval.verdicts import NOT_ASKED
+from rdf_kgeval.estimation.calibration import ASSISTED_FACTORS, FACTORS, FIXED_WIDTH, LEVELS, MARGINS
+from rdf_kgeval.verdicts.log import NOT_ASKED
 
 
 @pytest.fixture

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rdf_kgeval as kgeval
-from rdf_kgeval.coupling import CouplingGraph
+from rdf_kgeval.coupling.graph import CouplingGraph
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.evaluation import Evaluation, consult
-from rdf_kgeval.oracles import GoldOracle, Question, Wish
-from rdf_kgeval.settings import Settings, parse_budget
-from rdf_kgeval.verdicts import Answer, Drawn, Record, Retraction, Verdict
+from rdf_kgeval.evaluation.evaluation import Evaluation, consult
+from rdf_kgeval.evaluation.settings import Settings, parse_budget
+from rdf_kgeval.verdicts.log import Answer, Drawn, Record, Retraction, Verdict
+from rdf_kgeval.verdicts.oracles import GoldOracle, Question, Wish
 from tests.test_control import chain, graphs
 
 DESIGNED = ("stratified", "srs", "twcs", "anytime", "assisted")

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import rdf_kgeval as kgeval
-from rdf_kgeval.evidence import find_broken, find_evidence
+from rdf_kgeval.inference.evidence import find_broken, find_evidence
 from rdf_kgeval.inference.explanation import explain
-from rdf_kgeval.inference.inference import Inference
+from rdf_kgeval.inference.infer import Inference
 from tests.records import hostile, motivating
 
 NELL = Path("/work/shared/data/nell-sports")

@@ -6,7 +6,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from rdf_kgeval import fetch
+from rdf_kgeval.common.http import fetch
 from rdf_kgeval.errors import InputError
 
 

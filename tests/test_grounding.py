@@ -7,13 +7,13 @@ import numpy as np
 import pyoxigraph as ox
 import pytest
 
-from rdf_kgeval.beliefs import Role
-from rdf_kgeval.builder import BeliefsBuilder
-from rdf_kgeval.coupling import couple
+from rdf_kgeval.beliefs.builder import BeliefsBuilder
+from rdf_kgeval.beliefs.table import Role
+from rdf_kgeval.coupling.graph import couple
+from rdf_kgeval.coupling.grounding import ground
+from rdf_kgeval.coupling.vocabulary import Vocabulary
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.grounding import ground
-from rdf_kgeval.rule import Compare, Rule, Source, StartsWith, Values
-from rdf_kgeval.vocabulary import Vocabulary
+from rdf_kgeval.rules.rule import Compare, Rule, Source, StartsWith, Values
 from tests.rulecases import beliefs_of, constraints_of
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -104,7 +104,7 @@ def test_a_query_that_the_engine_refuses_is_an_error_of_the_rule() -> None:
 
 
 def test_a_functional_property_with_a_hub_is_not_squared_twice() -> None:
-    from rdf_kgeval.rule import Differ
+    from rdf_kgeval.rules.rule import Differ
 
     builder = BeliefsBuilder()
     builder.add(((iri("a"), iri("p"), iri(f"b{i}"), "") for i in range(1000)), Role.BELIEF)

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rdf_kgeval.beliefs import Beliefs, Role
-from rdf_kgeval.builder import BeliefsBuilder
-from rdf_kgeval.construct import parse_construct
-from rdf_kgeval.coupling import couple
-from rdf_kgeval.rule import (
+from rdf_kgeval.beliefs.builder import BeliefsBuilder
+from rdf_kgeval.beliefs.table import Beliefs, Role
+from rdf_kgeval.coupling.graph import couple
+from rdf_kgeval.rules.construct import parse_construct
+from rdf_kgeval.rules.rule import (
     And,
     Compare,
     Filter,

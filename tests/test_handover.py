@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.evaluation import Evaluation
-from rdf_kgeval.handover import FORMATS, read_results, task_rows, to_verdicts, write_csv
-from rdf_kgeval.settings import Settings
-from rdf_kgeval.verdicts import Drawn, read_log, standing
+from rdf_kgeval.evaluation.evaluation import Evaluation
+from rdf_kgeval.evaluation.exchange import FORMATS, read_results, task_rows, to_verdicts, write_csv
+from rdf_kgeval.evaluation.settings import Settings
+from rdf_kgeval.verdicts.log import Drawn, read_log, standing
 from tests.strategies import nasty_text
 from tests.test_control import chain
 

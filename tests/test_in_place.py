@@ -13,22 +13,31 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rdf_kgeval as kgeval
-from rdf_kgeval.beliefs import Role
-from rdf_kgeval.builder import BeliefsBuilder
-from rdf_kgeval.drawing import first_reaches
-from rdf_kgeval.drawlog import Around, Counted, Draw, DrawLog, beliefs_of, drawn_triples, reaches, read_draws
-from rdf_kgeval.endpoint import Endpoint, Patience
+from rdf_kgeval.beliefs.builder import BeliefsBuilder
+from rdf_kgeval.beliefs.table import Role
 from rdf_kgeval.errors import EndpointError, InputError, KgevalError, RunError
 from rdf_kgeval.estimation import DESIGNS, Population
 from rdf_kgeval.estimation.design import Reserve
-from rdf_kgeval.evaluation import Evaluation, consult
-from rdf_kgeval.inplace import LOG, Field
-from rdf_kgeval.newruns import Coupling, create_run
-from rdf_kgeval.pool import DIGITS, FULL, Pool, digest_of
-from rdf_kgeval.runs import Run, draw_further, look_for_changes, new_evaluation, open_evaluation, open_run
-from rdf_kgeval.scope import Scope, parse_scope_query
-from rdf_kgeval.settings import Settings
-from rdf_kgeval.sources import InPlace, Sources
+from rdf_kgeval.evaluation.evaluation import Evaluation, consult
+from rdf_kgeval.evaluation.settings import Settings
+from rdf_kgeval.runs.create import Coupling, create_run
+from rdf_kgeval.runs.run import Run, draw_further, look_for_changes, new_evaluation, open_evaluation, open_run
+from rdf_kgeval.sources.draws.drawing import first_reaches
+from rdf_kgeval.sources.draws.log import (
+    Around,
+    Counted,
+    Draw,
+    DrawLog,
+    beliefs_of,
+    drawn_triples,
+    reaches,
+    read_draws,
+)
+from rdf_kgeval.sources.draws.pool import DIGITS, FULL, Pool, digest_of
+from rdf_kgeval.sources.draws.sampler import LOG, Field
+from rdf_kgeval.sources.endpoint.client import Endpoint, Patience
+from rdf_kgeval.sources.load import InPlace, Sources
+from rdf_kgeval.sources.scope import Scope, parse_scope_query
 from tests import strategies
 from tests.faults import Fault, FaultyServer, Handler, at_most, faulty, status
 
@@ -52,7 +61,7 @@ class Planted:
 
     annotator = "me"
 
-    def ask(self, question: kgeval.oracles.Question) -> str:
+    def ask(self, question: kgeval.verdicts.oracles.Question) -> str:
         return "true" if is_true(question.triple) else "false"
 
 
@@ -521,7 +530,7 @@ def test_what_cannot_be_had_in_place_is_one_sentence(
 ) -> None:
     from dataclasses import replace
 
-    from rdf_kgeval.miningindex import MiningOptions
+    from rdf_kgeval.rules.mining.index import MiningOptions
 
     coupling = Coupling(mine=MiningOptions() if changes.pop("mine", False) else None)
     with faulty(lines(50)) as server:
@@ -599,6 +608,6 @@ def test_verdicts_from_before_the_sample_answer_their_own_draws(tmp_path: Path) 
     draws = evaluation.next(20)
     assert len(draws) == 20
     for draw in draws[3:9]:
-        request = kgeval.procedure.Request(draw.position, kgeval.verdicts.Drawn.CONTROL)
-        evaluation.answer(request, kgeval.verdicts.Answer.TRUE, "me")
+        request = kgeval.evaluation.procedure.Request(draw.position, kgeval.verdicts.log.Drawn.CONTROL)
+        evaluation.answer(request, kgeval.verdicts.log.Answer.TRUE, "me")
     assert evaluation.next(14) == draws[:3] + draws[9:]

@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.inference import incremental
-from rdf_kgeval.inference.incremental import Incremental
-from rdf_kgeval.inference.journal import Search
-from rdf_kgeval.inference.members import Local
-from rdf_kgeval.inference.solver import Model, SolverOptions, solve
+from rdf_kgeval.inference.incremental import solution as incremental
+from rdf_kgeval.inference.incremental.journal import Search
+from rdf_kgeval.inference.incremental.members import Local
+from rdf_kgeval.inference.incremental.solution import Incremental
+from rdf_kgeval.inference.solver.solve import Model, SolverOptions, solve
 from tests.hinges import model_of, models, projected_gradient
 
 TAU = 0.8

@@ -9,17 +9,17 @@ from hypothesis import strategies as st
 from scipy import optimize
 
 import rdf_kgeval as kgeval
-from rdf_kgeval.beliefs import Beliefs, Role
-from rdf_kgeval.builder import BeliefsBuilder
-from rdf_kgeval.coupling import CouplingGraph, Thetas, couple
+from rdf_kgeval.beliefs.builder import BeliefsBuilder
+from rdf_kgeval.beliefs.names import Labels
+from rdf_kgeval.beliefs.table import Beliefs, Role
+from rdf_kgeval.coupling.graph import CouplingGraph, Thetas, couple
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.inference.confidence import Track, track_rules, updated_thetas
 from rdf_kgeval.inference.explanation import describe, explain
-from rdf_kgeval.inference.inference import infer_rows, label, normalise_class_mass
-from rdf_kgeval.inference.near import solve_near
-from rdf_kgeval.inference.solver import SolverOptions
-from rdf_kgeval.labels import Labels
-from rdf_kgeval.rule import Rule, theta
+from rdf_kgeval.inference.infer import infer_rows, label, normalise_class_mass
+from rdf_kgeval.inference.reach import solve_near
+from rdf_kgeval.inference.rule_weights import Track, track_rules, updated_thetas
+from rdf_kgeval.inference.solver.solve import SolverOptions
+from rdf_kgeval.rules.rule import Rule, theta
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "motivating"
 NAMES = "abcdefgh"
@@ -93,7 +93,7 @@ def test_what_the_verdicts_reach_is_the_minimum_of_the_whole(
     thetas = updated_thetas(graph, told)
     whole = infer_rows(graph, told, thetas)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rdf_kgeval.inference.near.MANY", 2.0)
+        patch.setattr("rdf_kgeval.inference.reach.MANY", 2.0)
         posed, solution = solve_near(graph, told, thetas, SolverOptions())
     assert posed.spread(solution.x) == pytest.approx(whole.x, abs=1e-6)
     assert solution.objective == pytest.approx(whole.objective, abs=1e-9)

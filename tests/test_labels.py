@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 import rdf_kgeval as kgeval
-from rdf_kgeval.labels import Labels, readable
+from rdf_kgeval.beliefs.names import Labels, readable
 
 TURTLE = """@prefix : <http://example.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
 @prefix skos: <http://www.w3.org/2004/02/skos/core#> .

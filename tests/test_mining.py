@@ -12,15 +12,15 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import rdf_kgeval as kgeval
-from rdf_kgeval.beliefs import Beliefs, Role
-from rdf_kgeval.builder import BeliefsBuilder
+from rdf_kgeval.beliefs.builder import BeliefsBuilder
+from rdf_kgeval.beliefs.table import Beliefs, Role
+from rdf_kgeval.coupling.grounding import ground
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.grounding import ground
-from rdf_kgeval.mining import mine
-from rdf_kgeval.miningindex import MiningOptions
-from rdf_kgeval.rule import Measures, Pattern, Rule
-from rdf_kgeval.rules import read_rules
-from rdf_kgeval.templates import write_shacl, write_templates
+from rdf_kgeval.rules.dialects import read_rules
+from rdf_kgeval.rules.mining.index import MiningOptions
+from rdf_kgeval.rules.mining.mine import mine
+from rdf_kgeval.rules.rule import Measures, Pattern, Rule
+from rdf_kgeval.rules.write import write_shacl, write_templates
 from tests.rulecases import beliefs_of
 from tests.strategies import ground_quads
 

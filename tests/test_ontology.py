@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from rdf_kgeval.common.http.fetch import fetch_rdf
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.fetch import fetch_rdf
-from rdf_kgeval.ontology import read_ontology
-from rdf_kgeval.rule import AXIOM_CONFIDENCE, Rule
+from rdf_kgeval.rules.ontology import read_ontology
+from rdf_kgeval.rules.rule import AXIOM_CONFIDENCE, Rule
 from tests.rulecases import PREFIXES
 
 ROOT = Path(__file__).parents[1]

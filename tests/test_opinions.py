@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import rdf_kgeval as kgeval
-from rdf_kgeval.coupling import CouplingGraph
-from rdf_kgeval.evaluation import Evaluation, consult
-from rdf_kgeval.oracles import Question, Wish
-from rdf_kgeval.settings import Settings
-from rdf_kgeval.verdicts import AMBIGUOUS, FALSE, TRUE, Answer
+from rdf_kgeval.coupling.graph import CouplingGraph
+from rdf_kgeval.evaluation.evaluation import Evaluation, consult
+from rdf_kgeval.evaluation.settings import Settings
+from rdf_kgeval.verdicts.log import AMBIGUOUS, FALSE, TRUE, Answer
+from rdf_kgeval.verdicts.oracles import Question, Wish
 from tests.test_control import chain
 
 T, F, A = Answer.TRUE, Answer.FALSE, Answer.AMBIGUOUS

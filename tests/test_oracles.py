@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.oracles import read_gold
+from rdf_kgeval.verdicts.oracles import read_gold
 
 PREFIXES = """@prefix : <http://example.org/> . @prefix kge: <https://w3id.org/rdf-kgeval#> .
 @prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> .

@@ -10,11 +10,11 @@ from rdflib import Graph, Literal, Namespace, URIRef
 from rdflib.plugins.stores.memory import Memory
 
 import rdf_kgeval
-from rdf_kgeval import plugin
-from rdf_kgeval.believed import KGEvalStore
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.evaluation import Evaluation
-from rdf_kgeval.publication import Form, RecordOptions, publish, to_rdf
+from rdf_kgeval.evaluation.evaluation import Evaluation
+from rdf_kgeval.plugin import lookup
+from rdf_kgeval.plugin.store import KGEvalStore
+from rdf_kgeval.publishing.rdf import Form, RecordOptions, publish, to_rdf
 from tests.records import EX, EXAMPLE, hostile, motivating
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
@@ -34,7 +34,7 @@ def evaluation() -> Evaluation:
 
 @pytest.fixture(autouse=True)
 def _nothing_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plugin, "loaded", None)
+    monkeypatch.setattr(lookup, "registered", None)
 
 
 def check_labels(graph: Graph, evaluation: Evaluation) -> None:
@@ -224,10 +224,10 @@ def test_the_hook_is_found_and_loads_nothing_heavy() -> None:
 
 
 @pytest.mark.parametrize(
-    "broken", ["rdf_kgeval.lookup", "rdflib.plugins.sparql.operators.register_custom_function"]
+    "broken", ["rdf_kgeval.plugin.lookup", "rdflib.plugins.sparql.operators.register_custom_function"]
 )
 def test_what_is_broken_in_the_package_does_not_break_queries(broken: str) -> None:
-    if broken == "rdf_kgeval.lookup":
+    if broken == "rdf_kgeval.plugin.lookup":
         code = f"import sys; sys.modules[{broken!r}] = None; {QUERY}"
     else:
         code = (
@@ -241,7 +241,7 @@ def test_what_is_broken_in_the_package_does_not_break_queries(broken: str) -> No
 def test_a_call_into_a_broken_package_has_no_value() -> None:
     query = "SELECT ?s (<https://w3id.org/rdf-kgeval#label>(?s, <x:b>, <x:c>) AS ?x) { VALUES ?s { <x:a> } }"
     code = (
-        "import sys; sys.modules['rdf_kgeval.lookup'] = None; import rdflib\n"
+        "import sys; sys.modules['rdf_kgeval.plugin.lookup'] = None; import rdflib\n"
         f"print([row.x for row in rdflib.Graph().query({query!r})])"
     )
     assert run(code) == "[None]"

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rdf_kgeval.inference.solver import solve
+from rdf_kgeval.inference.solver.solve import solve
 from tests.hinges import objective
 
 EXACT = {

@@ -15,11 +15,11 @@ from rdflib import RDF, Literal, URIRef
 from rdflib.namespace import XSD
 
 import rdf_kgeval as kgeval
-from rdf_kgeval.annotations import MANY
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.evaluation import Evaluation
+from rdf_kgeval.evaluation.evaluation import Evaluation
 from rdf_kgeval.namespaces import DQV, KGE, OA, PROV, VOID
-from rdf_kgeval.publication import (
+from rdf_kgeval.publishing.annotations import MANY
+from rdf_kgeval.publishing.rdf import (
     FORMATS,
     Annotations,
     Form,
@@ -29,7 +29,7 @@ from rdf_kgeval.publication import (
     publish,
     to_rdf,
 )
-from rdf_kgeval.verdicts import Retraction
+from rdf_kgeval.verdicts.log import Retraction
 from tests.records import EX, HOSTILE, QUERIES, ROOT, hostile, motivating
 
 SHAPES = ROOT / "ontologies" / "kgeval-shapes.ttl"
@@ -216,7 +216,7 @@ def test_intervals_are_published_as_estimated() -> None:
 def test_a_running_interval_is_not_published_where_it_may_not_be_shown() -> None:
     running = Evaluation(motivating().graph)
     request = running.next(1)[0]
-    running.answer(request, kgeval.verdicts.Answer.TRUE, "me")
+    running.answer(request, kgeval.verdicts.log.Answer.TRUE, "me")
     assert running.stopped is None
     assert running.interval is None
     assert "#lower>" not in "".join(lines_of(make_record(running)))
@@ -382,7 +382,7 @@ def test_which_beliefs_are_annotated(attacked: Evaluation, monkeypatch: pytest.M
     assert annotated(attacked, None) == whole
     assert annotated(attacked, Annotations.ASKED) == {"True>": 3, "False>": 7, "Unknown>": 1}
     assert annotated(attacked, Annotations.WRONG) == {"False>": 8}
-    monkeypatch.setattr("rdf_kgeval.annotations.MANY", 3)
+    monkeypatch.setattr("rdf_kgeval.publishing.annotations.MANY", 3)
     assert annotated(attacked, None) == {"True>": 3, "False>": 8, "Unknown>": 1}
     assert MANY == 100_000
 

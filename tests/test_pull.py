@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from rdf_kgeval.endpoint import Credentials, Endpoint
 from rdf_kgeval.errors import EndpointError
-from rdf_kgeval.pull import Pulled, pull
-from rdf_kgeval.scope import Scope
+from rdf_kgeval.sources.endpoint.client import Credentials, Endpoint
+from rdf_kgeval.sources.pull import Pulled, pull
+from rdf_kgeval.sources.scope import Scope
 from tests import faults
 from tests.faults import Fault, faulty
 from tests.test_endpoint import DATA, EX, EXPECTED, _small_pages, fetch, lines, patient  # noqa: F401

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 import rdf_kgeval as kgeval
-from rdf_kgeval.beliefs import Role
-from rdf_kgeval.endpoint import Credentials, Endpoint
+from rdf_kgeval.beliefs.table import Role
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.scope import Scope
+from rdf_kgeval.sources.endpoint.client import Credentials, Endpoint
+from rdf_kgeval.sources.scope import Scope
 from tests import faults
 from tests.faults import faulty
 from tests.test_endpoint import DATA, EX, EXPECTED, _small_pages, fetch, lines, patient  # noqa: F401

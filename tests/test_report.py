@@ -9,12 +9,12 @@ from xml.etree import ElementTree
 import pytest
 import rdflib
 
-from rdf_kgeval.evaluation import Evaluation
+from rdf_kgeval.evaluation.evaluation import Evaluation
 from rdf_kgeval.namespaces import DQV, KGE, VOID
-from rdf_kgeval.report import Report, gather
-from rdf_kgeval.reportpage import json_ld, page
-from rdf_kgeval.reporttext import junit, markdown
-from rdf_kgeval.verdicts import Answer
+from rdf_kgeval.publishing.report.content import Report, gather
+from rdf_kgeval.publishing.report.page import json_ld, page
+from rdf_kgeval.publishing.report.text import junit, markdown
+from rdf_kgeval.verdicts.log import Answer
 from tests.records import EX, HOSTILE, hostile, motivating
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
@@ -182,7 +182,7 @@ def test_junit_takes_any_text(attacked: Report) -> None:
 
 
 def test_long_histories_are_thinned_to_their_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rdf_kgeval.report.POINTS", 3)
+    monkeypatch.setattr("rdf_kgeval.publishing.report.content.POINTS", 3)
     evaluation = motivating(policy="stratified")
     report = gather(evaluation, {})
     assert len(evaluation.history) == 8

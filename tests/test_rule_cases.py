@@ -9,13 +9,13 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
-from rdf_kgeval.beliefs import Role
-from rdf_kgeval.builder import BeliefsBuilder
-from rdf_kgeval.coupling import CouplingGraph, couple
-from rdf_kgeval.ontology import read_ontology
-from rdf_kgeval.rule import Rule
-from rdf_kgeval.rules import read_rules
-from rdf_kgeval.tables import Tables
+from rdf_kgeval.beliefs.builder import BeliefsBuilder
+from rdf_kgeval.beliefs.table import Role
+from rdf_kgeval.coupling.graph import CouplingGraph, couple
+from rdf_kgeval.coupling.tables import Tables
+from rdf_kgeval.rules.dialects import read_rules
+from rdf_kgeval.rules.ontology import read_ontology
+from rdf_kgeval.rules.rule import Rule
 from tests.rulecases import constraints_of, expected_of, in_order
 
 CASES = sorted(p for p in (Path(__file__).parent / "rules").iterdir() if p.is_dir())

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rdf_kgeval.construct import parse_construct
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.rule import AXIOM_CONFIDENCE, DEFAULT_CONFIDENCE, Rule, from_json, theta, to_json
-from rdf_kgeval.rules import read_rules
+from rdf_kgeval.rules.construct import parse_construct
+from rdf_kgeval.rules.dialects import read_rules
+from rdf_kgeval.rules.rule import AXIOM_CONFIDENCE, DEFAULT_CONFIDENCE, Rule, from_json, theta, to_json
 
 ROOT = Path(__file__).parents[1]
 GOOD = "PREFIX : <http://example.org/>\nCONSTRUCT { ?x a :C } WHERE { ?x :p ?y }\n"

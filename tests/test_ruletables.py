@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.rule import Measures, Pattern
-from rdf_kgeval.rules import read_rules
+from rdf_kgeval.rules.dialects import read_rules
+from rdf_kgeval.rules.rule import Measures, Pattern
 from tests.strategies import iris
 
 AMIE = """Assuming 'kg.tsv' as schema

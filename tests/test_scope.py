@@ -4,7 +4,7 @@ import threading
 import pytest
 
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.scope import Scope, parse_scope_query
+from rdf_kgeval.sources.scope import Scope, parse_scope_query
 
 PREFIX = "PREFIX select: <http://example.org/#> # CONSTRUCT {\nPREFIX : <http://example.org/>\n"
 

@@ -7,9 +7,9 @@ import pyshacl
 import pytest
 import rdflib
 
-from rdf_kgeval.coupling import couple
-from rdf_kgeval.rules import read_rules
-from rdf_kgeval.terms import rdflib_term
+from rdf_kgeval.beliefs.terms import rdflib_term
+from rdf_kgeval.coupling.graph import couple
+from rdf_kgeval.rules.dialects import read_rules
 from tests.rulecases import PREFIXES, beliefs_of, constraints_of
 
 DATA = """

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.inference.solver import Model, Solution, SolverOptions, solve
+from rdf_kgeval.inference.solver.solve import Model, Solution, SolverOptions, solve
 from tests.hinges import model_of, models, objective, projected_gradient, solve_by_clarabel, solve_by_lbfgs
 
 EPS = 0.05

@@ -7,7 +7,7 @@ import pytest
 import rdflib
 
 import rdf_kgeval as kgeval
-from rdf_kgeval.beliefs import Beliefs, Role
+from rdf_kgeval.beliefs.table import Beliefs, Role
 from rdf_kgeval.errors import InputError
 
 EX = "http://example.org/"

@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rdf_kgeval as kgeval
+from rdf_kgeval.common.memory import LEAST, Space, in_words, parse_size
+from rdf_kgeval.coupling.tables import open_tables
 from rdf_kgeval.errors import InputError, RunError
-from rdf_kgeval.inference.live import Live
-from rdf_kgeval.newruns import Coupling, create_run
-from rdf_kgeval.runs import open_run
-from rdf_kgeval.sources import Sources
-from rdf_kgeval.space import LEAST, Space, in_words, parse_size
-from rdf_kgeval.tables import open_tables
+from rdf_kgeval.inference.lookahead import Live
+from rdf_kgeval.runs.create import Coupling, create_run
+from rdf_kgeval.runs.run import open_run
+from rdf_kgeval.sources.load import Sources
 from tests.records import EXAMPLE
 
 
@@ -63,7 +63,7 @@ def _made(folder: Path, limit: int | None) -> Path:
 
 @pytest.fixture
 def everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rdf_kgeval.space._LARGE", LEAST)
+    monkeypatch.setattr("rdf_kgeval.common.memory._LARGE", LEAST)
 
 
 @pytest.mark.usefixtures("everything_is_large")

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rdf_kgeval.engine import engine_of
+from rdf_kgeval.engines.engine import engine_of
+from rdf_kgeval.engines.spark import solving
+from rdf_kgeval.engines.spark.engine import SparkEngine
 from rdf_kgeval.errors import EngineError, InputError
-from rdf_kgeval.inference.solver import Model, SolverOptions, solve
-from rdf_kgeval.spark import solving
-from rdf_kgeval.spark.engine import SparkEngine
+from rdf_kgeval.inference.solver.solve import Model, SolverOptions, solve
 from tests.hinges import model_of, models
 from tests.rulecases import constraints_of, expected_of, in_order
 from tests.sparkcases import blocks, grounded_alike, solved_alike

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rdf_kgeval as kgeval
-from rdf_kgeval.beliefs import Beliefs
+from rdf_kgeval.beliefs.table import Beliefs
 from rdf_kgeval.errors import KgevalError
-from rdf_kgeval.scope import parse_scope_query
+from rdf_kgeval.sources.scope import parse_scope_query
 from tests.conftest import Server
 from tests.faults import faulty
 from tests.functional.test_cli import slow, start_pull
@@ -107,7 +107,7 @@ def test_a_wheel_holds_what_it_needs(tmp_path: Path) -> None:
     python = ["python3", "-m", "venv", str(tmp_path / "venv")]
     subprocess.run(python, check=True)
     subprocess.run([tmp_path / "venv/bin/pip", "install", "-q", str(root)], check=True)
-    code = "from rdf_kgeval.resources import resource; print(resource('ontologies').is_dir())"
+    code = "from rdf_kgeval.cli.resources import resource; print(resource('ontologies').is_dir())"
     done = subprocess.run(
         [tmp_path / "venv/bin/python", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
     )

@@ -6,7 +6,7 @@ import webbrowser
 
 import pytest
 
-from rdf_kgeval.terminal import open_browser
+from rdf_kgeval.cli.terminal import open_browser
 
 
 @pytest.mark.parametrize(

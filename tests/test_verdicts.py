@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rdf_kgeval.errors import RunError
-from rdf_kgeval.verdicts import Answer, Drawn, Record, Retraction, Verdict, VerdictLog, read_log, standing
+from rdf_kgeval.verdicts.log import Answer, Drawn, Record, Retraction, Verdict, VerdictLog, read_log, standing
 from tests.strategies import nasty_text
 
 NOW = "2026-01-01T00:00:00Z"
@@ -177,7 +177,7 @@ def test_later_answers_replace_and_retractions_withdraw() -> None:
 def test_kill_9_at_any_moment_keeps_what_was_acknowledged(tmp_path: Path) -> None:
     path = tmp_path / "log"
     code = f"""
-import sys; from pathlib import Path; from rdf_kgeval.verdicts import *
+import sys; from pathlib import Path; from rdf_kgeval.verdicts.log import *
 with VerdictLog(Path({str(path)!r})) as log:
     for i in range(10**6):
         log.append(Verdict(belief=str(i), answer=Answer.TRUE, annotator="ann", time={NOW!r}))

@@ -15,6 +15,7 @@ coverage.
 
 import numpy as np
 
+from rdf_kgeval.common.kernels import kernel
 from rdf_kgeval.estimation import srs
 from rdf_kgeval.estimation.calibration import (
     ASSISTED_FACTORS,
@@ -40,8 +41,7 @@ from rdf_kgeval.estimation.intervals import Interval
 from rdf_kgeval.estimation.strata import strata_of
 from rdf_kgeval.estimation.stratified import FLOOR, TRUST, block_length
 from rdf_kgeval.estimation.window import best_start, half_width, least_precision, precise
-from rdf_kgeval.inference.kernel import kernel
-from rdf_kgeval.verdicts import AMBIGUOUS, FALSE, TRUE
+from rdf_kgeval.verdicts.log import AMBIGUOUS, FALSE, TRUE
 
 BOUNDS = (0.2, 0.8)
 """Soft truths between which inference believes nothing."""

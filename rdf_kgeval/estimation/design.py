@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.verdicts import NOT_ASKED
+from rdf_kgeval.verdicts.log import NOT_ASKED
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -5,7 +5,7 @@ from scipy.special import betaincinv
 
 from rdf_kgeval.estimation.design import Error, Estimate, Floats, Int8s, Ints, Population
 from rdf_kgeval.estimation.hierarchy import ENDLESS, GRID, moments, posterior
-from rdf_kgeval.verdicts import AMBIGUOUS, TRUE
+from rdf_kgeval.verdicts.log import AMBIGUOUS, TRUE
 
 
 def estimate_groups(

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaln
 
+from rdf_kgeval.common.kernels import kernel
 from rdf_kgeval.estimation.design import Floats, Ints
-from rdf_kgeval.inference.kernel import kernel
 
 KAPPAS = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 """Likeness of the strata, in answers that the others are worth: from 2, where around a mean of one half any

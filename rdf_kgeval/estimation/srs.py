@@ -12,7 +12,7 @@ from rdf_kgeval.estimation.design import Estimate, Floats, Int8s, Ints, Options,
 from rdf_kgeval.estimation.groups import estimate_groups
 from rdf_kgeval.estimation.intervals import Interval
 from rdf_kgeval.estimation.strata import Strata
-from rdf_kgeval.verdicts import AMBIGUOUS, TRUE
+from rdf_kgeval.verdicts.log import AMBIGUOUS, TRUE
 
 MINIMUM = 30
 """The published methods never stop before so many answers."""

@@ -6,10 +6,8 @@ says which predicates it needs more of.
 
 import numpy as np
 
+from rdf_kgeval.beliefs.sampling_frame import LARGE
 from rdf_kgeval.estimation.design import Ints, Population
-
-LARGE = 0.02
-"""Predicates with at least this share of the beliefs are strata of their own; the others share one."""
 
 
 def strata_of(sizes: Ints, by_predicate: bool) -> Ints:

@@ -12,6 +12,7 @@ unknown variances.
 
 import numpy as np
 
+from rdf_kgeval.common.kernels import kernel
 from rdf_kgeval.estimation import srs
 from rdf_kgeval.estimation.calibration import FACTORS, FALLBACK, SHRINK, calibrated_margin, stopping_mass
 from rdf_kgeval.estimation.design import (
@@ -30,8 +31,7 @@ from rdf_kgeval.estimation.hierarchy import ENDLESS, GRID, begin, doubts, moment
 from rdf_kgeval.estimation.intervals import Interval
 from rdf_kgeval.estimation.strata import Strata, strata_of
 from rdf_kgeval.estimation.window import best_start, half_width, least_precision, precise
-from rdf_kgeval.inference.kernel import kernel
-from rdf_kgeval.verdicts import AMBIGUOUS, TRUE
+from rdf_kgeval.verdicts.log import AMBIGUOUS, TRUE
 
 FIRST = 20
 """So many draws are spread in proportion to the strata before answers steer."""

@@ -10,13 +10,13 @@ from functools import partial
 
 import numpy as np
 
+from rdf_kgeval.common.kernels import kernel
 from rdf_kgeval.estimation import intervals
 from rdf_kgeval.estimation.design import Estimate, Floats, Int8s, Ints, Options, Path, Population
 from rdf_kgeval.estimation.groups import estimate_groups
 from rdf_kgeval.estimation.intervals import Interval
 from rdf_kgeval.estimation.srs import MINIMUM
-from rdf_kgeval.inference.kernel import kernel
-from rdf_kgeval.verdicts import AMBIGUOUS, TRUE
+from rdf_kgeval.verdicts.log import AMBIGUOUS, TRUE
 
 SECOND_STAGE = 3
 """At most so many beliefs of a drawn subject are asked about."""

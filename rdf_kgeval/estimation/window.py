@@ -11,8 +11,8 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import betainc
 
+from rdf_kgeval.common.kernels import kernel
 from rdf_kgeval.estimation.design import Floats
-from rdf_kgeval.inference.kernel import kernel
 
 STEPS = 1000
 """Means at which the least precision is tabulated."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rdf_kgeval.inference.inference import TAU, Inference, label
+from rdf_kgeval.inference.infer import TAU, Inference, label
 from rdf_kgeval.inference.model import UNKNOWN
-from rdf_kgeval.rule import Rule
+from rdf_kgeval.rules.rule import Rule
 
 LEAST_SHARE = 0.1
 MOST_REASONS = 5

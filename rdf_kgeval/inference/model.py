@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rdf_kgeval.beliefs import Ints, Role
-from rdf_kgeval.coupling import CouplingGraph, Thetas
+from rdf_kgeval.beliefs.table import Ints, Role
+from rdf_kgeval.coupling.graph import CouplingGraph, Thetas
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.inference.solver import Model
-from rdf_kgeval.rule import EPSILON
+from rdf_kgeval.inference.solver.solve import Model
+from rdf_kgeval.rules.rule import EPSILON
 
 Floats = NDArray[np.float64]
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from rdf_kgeval.common.disk import read_plain
+from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError, RunError
-from rdf_kgeval.plainfiles import read_plain
-from rdf_kgeval.text import printable
 
 OWNER = ""
 """The name under which the owner's link is kept; no annotator has it."""

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rdf_kgeval.evaluation import Evaluation
+from rdf_kgeval.beliefs.terms import iri
+from rdf_kgeval.common.text import printable
+from rdf_kgeval.evaluation.evaluation import Evaluation
 from rdf_kgeval.namespaces import PROVENANCE
-from rdf_kgeval.terms import iri
-from rdf_kgeval.text import printable
 
 NEIGHBOURS = 5
 """So many triples are shown about the subject, and about the object."""

@@ -16,11 +16,11 @@ from functools import lru_cache, partial
 from typing import NamedTuple
 
 from rdf_kgeval.errors import RunError
-from rdf_kgeval.evaluation import Evaluation
-from rdf_kgeval.procedure import Request
-from rdf_kgeval.verdicts import AMBIGUOUS, Answer, Record, Retraction, Verdict, belief_of, now
+from rdf_kgeval.evaluation.evaluation import Evaluation
+from rdf_kgeval.evaluation.procedure import Request
+from rdf_kgeval.verdicts.log import AMBIGUOUS, Answer, Record, Retraction, Verdict, belief_of, now
 from rdf_kgeval.web.cards import Card, make_card
-from rdf_kgeval.web.seats import Open, Person, Standing, Thought
+from rdf_kgeval.web.people import Open, Person, Standing, Thought
 
 LEASE = 600.0
 """After so many seconds without an answer, a belief may be shown to somebody else."""

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from rdf_kgeval.evaluation import Evaluation
+from rdf_kgeval.evaluation.evaluation import Evaluation
+from rdf_kgeval.publishing.report.charts import Bar, bars, course, shares
 from rdf_kgeval.web.cards import shown
-from rdf_kgeval.web.charts import Bar, bars, course, shares
 from rdf_kgeval.web.desk import Desk
 
 POINTS = 200

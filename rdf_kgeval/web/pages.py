@@ -20,8 +20,8 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rdf_kgeval.errors import RunError
-from rdf_kgeval.oracles import Wish
-from rdf_kgeval.verdicts import Answer
+from rdf_kgeval.verdicts.log import Answer
+from rdf_kgeval.verdicts.oracles import Wish
 from rdf_kgeval.web.access import OWNER, Access
 from rdf_kgeval.web.desk import Desk
 from rdf_kgeval.web.overview import Overview

@@ -11,16 +11,16 @@ from typing import Any
 
 import uvicorn
 
+from rdf_kgeval.common.disk import read_plain
+from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.evaluation import Evaluation
-from rdf_kgeval.plainfiles import read_plain
-from rdf_kgeval.runs import Run, draw_further, new_evaluation, open_log
-from rdf_kgeval.text import printable
+from rdf_kgeval.evaluation.evaluation import Evaluation
+from rdf_kgeval.runs.run import Run, draw_further, new_evaluation, open_log
 from rdf_kgeval.web.access import OWNER, open_access
 from rdf_kgeval.web.desk import Desk
 from rdf_kgeval.web.overview import Overview
 from rdf_kgeval.web.pages import Site
-from rdf_kgeval.web.seats import Person
+from rdf_kgeval.web.people import Person
 
 GRACE = 3.0
 """Seconds between the end of the evaluation and that of the server, so that people see that it is over."""

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from rdf_kgeval.evaluation import Evaluation
-from rdf_kgeval.oracles import read_gold
-from rdf_kgeval.runs import open_run, read_evaluation
-from rdf_kgeval.settings import Settings
-from rdf_kgeval.verdicts import Answer, Verdict, read_log
+from rdf_kgeval.evaluation.evaluation import Evaluation
+from rdf_kgeval.evaluation.settings import Settings
+from rdf_kgeval.runs.run import open_run, read_evaluation
+from rdf_kgeval.verdicts.log import Answer, Verdict, read_log
+from rdf_kgeval.verdicts.oracles import read_gold
 from tests.functional.test_cli import KGEVAL, kgeval
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "motivating"

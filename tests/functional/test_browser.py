@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from rdf_kgeval.verdicts import read_log, standing
+from rdf_kgeval.verdicts.log import read_log, standing
 from tests.annotators import start
 from tests.test_handover import EXAMPLE, kgeval
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
-from rdf_kgeval.beliefs import Beliefs
+from rdf_kgeval.beliefs.table import Beliefs
 from tests.conftest import Server
 from tests.faults import FaultyServer, Handler, faulty, is_page
 from tests.test_endpoint import DATA, EXPECTED
@@ -269,7 +269,7 @@ def slow(handler: Handler, body: bytes) -> bool:
 def start_pull(server: FaultyServer, folder: Path) -> subprocess.Popen[bytes]:
     code = (
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
-        "import rdf_kgeval.plan as plan, rdf_kgeval.pull as pull, sys; from rdf_kgeval.cli import main;"
+        "import rdf_kgeval.sources.pull_plan as plan, rdf_kgeval.sources.pull as pull, sys; from rdf_kgeval.cli import main;"
         "plan.PAGE = pull.PAGE = 100; main()"
     )
     return subprocess.Popen(

@@ -12,13 +12,13 @@ from pathlib import Path
 import httpx
 import pytest
 
-from rdf_kgeval.drawlog import drawn_triples, read_draws
-from rdf_kgeval.endpoint import Endpoint
-from rdf_kgeval.inplace import LOG
-from rdf_kgeval.newruns import Coupling, create_run
-from rdf_kgeval.scope import Scope
-from rdf_kgeval.sources import InPlace, Sources
-from rdf_kgeval.verdicts import read_log
+from rdf_kgeval.runs.create import Coupling, create_run
+from rdf_kgeval.sources.draws.log import drawn_triples, read_draws
+from rdf_kgeval.sources.draws.sampler import LOG
+from rdf_kgeval.sources.endpoint.client import Endpoint
+from rdf_kgeval.sources.load import InPlace, Sources
+from rdf_kgeval.sources.scope import Scope
+from rdf_kgeval.verdicts.log import read_log
 from tests.annotators import start
 from tests.conftest import Server
 from tests.faults import Handler, faulty

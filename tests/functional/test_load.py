@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rdf_kgeval.verdicts import Verdict, read_log, standing
+from rdf_kgeval.verdicts.log import Verdict, read_log, standing
 from tests.annotators import Seen, Served, crowd, start
 from tests.test_handover import kgeval
 

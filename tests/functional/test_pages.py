@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from rdf_kgeval.verdicts import Retraction, read_log, standing
+from rdf_kgeval.verdicts.log import Retraction, read_log, standing
 from tests.annotators import Served, form_of, launch, start
 from tests.test_handover import EXAMPLE, kgeval
 

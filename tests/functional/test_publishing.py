@@ -15,10 +15,10 @@ import rdflib
 from rdflib.namespace import XSD
 
 import rdf_kgeval as kgeval
-from rdf_kgeval.publication import publish
-from rdf_kgeval.runconfig import read_config, write_config
-from rdf_kgeval.terms import parse_term, rdflib_term
-from rdf_kgeval.verdicts import VerdictLog
+from rdf_kgeval.beliefs.terms import parse_term, rdflib_term
+from rdf_kgeval.publishing.rdf import publish
+from rdf_kgeval.runs.config import read_config, write_config
+from rdf_kgeval.verdicts.log import VerdictLog
 from tests.conftest import Server
 from tests.functional.test_cli import kgeval as command
 from tests.records import EX, EXAMPLE, QUERIES, ROOT, hostile, hostile_verdicts, write_hostile

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from rdf_kgeval.evaluation import Evaluation
-from rdf_kgeval.report import gather
-from rdf_kgeval.reportpage import page
+from rdf_kgeval.evaluation.evaluation import Evaluation
+from rdf_kgeval.publishing.report.content import gather
+from rdf_kgeval.publishing.report.page import page
 from tests.records import hostile, motivating
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

@@ -7,10 +7,10 @@ import pyoxigraph as ox
 import pytest
 
 import rdf_kgeval as kgeval
-from rdf_kgeval.beliefs import Beliefs
-from rdf_kgeval.newruns import Coupling, create_run
-from rdf_kgeval.scope import Scope
-from rdf_kgeval.sources import Sources
+from rdf_kgeval.beliefs.table import Beliefs
+from rdf_kgeval.runs.create import Coupling, create_run
+from rdf_kgeval.sources.load import Sources
+from rdf_kgeval.sources.scope import Scope
 from tests.conftest import Server
 
 EX = "http://example.org/"

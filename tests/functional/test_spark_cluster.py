@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rdf_kgeval.coupling import couple
+from rdf_kgeval.coupling.graph import couple
+from rdf_kgeval.engines.spark import session
+from rdf_kgeval.engines.spark.engine import SparkEngine
 from rdf_kgeval.errors import EngineError
-from rdf_kgeval.inference.inference import infer
-from rdf_kgeval.spark import session
-from rdf_kgeval.spark.engine import SparkEngine
+from rdf_kgeval.inference.infer import infer
 from tests.conftest import free_port
 from tests.functional.test_cli import KGEVAL, kgeval
 from tests.sparkcases import ARRAYS, blocks
@@ -290,7 +290,7 @@ def test_an_engine_that_is_gone_leaves_a_run_and_its_verdicts_as_they_were(tmp_p
 def test_the_local_engine_loads_nothing_of_spark(tmp_path: Path) -> None:
     code = (
         "import sys; from rdf_kgeval.cli import app; app(sys.argv[1:], standalone_mode=False); "
-        "print([m for m in ('pyspark', 'pandas', 'pyarrow', 'rdf_kgeval.spark') if m in sys.modules])"
+        "print([m for m in ('pyspark', 'pandas', 'pyarrow', 'rdf_kgeval.engines.spark') if m in sys.modules])"
     )
     command = [sys.executable, "-c", code, "init", "run", *map(str, SOURCES)]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)

@@ -8,13 +8,13 @@ import pytest
 import rdflib
 
 import rdf_kgeval as kgeval
-from rdf_kgeval import writeback
-from rdf_kgeval.endpoint import Patience
 from rdf_kgeval.errors import EndpointError, InputError
-from rdf_kgeval.evaluation import Evaluation
-from rdf_kgeval.publication import Form, RecordOptions, lines_of, make_record
-from rdf_kgeval.record import Record
-from rdf_kgeval.writeback import Target, as_sparql, batches
+from rdf_kgeval.evaluation.evaluation import Evaluation
+from rdf_kgeval.publishing import writeback
+from rdf_kgeval.publishing.rdf import Form, RecordOptions, lines_of, make_record
+from rdf_kgeval.publishing.record import Record
+from rdf_kgeval.publishing.writeback import Target, as_sparql, batches
+from rdf_kgeval.sources.endpoint.client import Patience
 from tests.conftest import Server
 from tests.faults import CuttingProxy, cutting
 from tests.functional.test_servers import PLAIN, TRICKY

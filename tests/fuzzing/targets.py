@@ -18,27 +18,27 @@ import pyoxigraph as ox
 import rdflib
 
 import rdf_kgeval as kgeval
-from rdf_kgeval import plugin
-from rdf_kgeval.endpoint import Endpoint, Patience
+from rdf_kgeval.cli.annotate import _exported
 from rdf_kgeval.errors import KgevalError
-from rdf_kgeval.handover import read_results, to_verdicts
-from rdf_kgeval.mining import MiningOptions, mine
-from rdf_kgeval.newruns import Coupling, create_run
-from rdf_kgeval.oracles import read_gold
-from rdf_kgeval.people import _exported
-from rdf_kgeval.publication import RecordOptions, make_record, publish
-from rdf_kgeval.report import gather
-from rdf_kgeval.reportpage import page
-from rdf_kgeval.results import read_rows
-from rdf_kgeval.runconfig import digests, write_config
-from rdf_kgeval.runs import new_evaluation, open_evaluation, open_run, read_evaluation
-from rdf_kgeval.sources import Sources
-from rdf_kgeval.verdicts import VerdictLog
+from rdf_kgeval.evaluation.exchange import read_results, to_verdicts
+from rdf_kgeval.plugin import functions as plugin
+from rdf_kgeval.publishing.rdf import RecordOptions, make_record, publish
+from rdf_kgeval.publishing.report.content import gather
+from rdf_kgeval.publishing.report.page import page
+from rdf_kgeval.rules.mining.mine import MiningOptions, mine
+from rdf_kgeval.runs.config import digests, write_config
+from rdf_kgeval.runs.create import Coupling, create_run
+from rdf_kgeval.runs.run import new_evaluation, open_evaluation, open_run, read_evaluation
+from rdf_kgeval.sources.endpoint.client import Endpoint, Patience
+from rdf_kgeval.sources.endpoint.results import read_rows
+from rdf_kgeval.sources.load import Sources
+from rdf_kgeval.verdicts.log import VerdictLog
+from rdf_kgeval.verdicts.oracles import read_gold
 from rdf_kgeval.web.access import OWNER, open_access
 from rdf_kgeval.web.desk import Desk
 from rdf_kgeval.web.overview import Overview
 from rdf_kgeval.web.pages import Site
-from rdf_kgeval.web.seats import Person
+from rdf_kgeval.web.people import Person
 from rdf_kgeval.web.server import read_guidelines
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "motivating"
@@ -105,7 +105,7 @@ class Workshop:
 
 def kgeval_consult(evaluation: Any) -> None:
     """Answer from the example's labels."""
-    from rdf_kgeval.evaluation import consult
+    from rdf_kgeval.evaluation.evaluation import consult
 
     consult(evaluation, kgeval.GoldOracle(EXAMPLE / "gold.csv"))
 
@@ -531,7 +531,7 @@ class _Sceptic:
     annotator = "sceptic"
 
     def ask(self, _: object) -> Any:
-        from rdf_kgeval.verdicts import Answer
+        from rdf_kgeval.verdicts.log import Answer
 
         return Answer.FALSE
 

@@ -1,0 +1,1 @@
+"""Beliefs: triples in columns, their terms and their names."""

@@ -1,0 +1,116 @@
+"""Labels: what people read instead of IRIs."""
+
+import re
+import urllib.parse
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pyoxigraph as ox
+
+from rdf_kgeval.beliefs.table import Beliefs, Ints, Triple
+from rdf_kgeval.beliefs.terms import iri, parse_term
+from rdf_kgeval.namespaces import LABEL_PROPERTIES, RDF_TYPE
+
+
+@dataclass(frozen=True, kw_only=True)
+class Labels:
+    """Names of terms, from the graph's own labels or, failing that, from the IRI."""
+
+    beliefs: Beliefs
+    properties: Sequence[str] = field(default=LABEL_PROPERTIES)
+    """IRIs of label properties, the best first."""
+    lang: str = "en"
+    """The language that people read; a label without a language is the next best."""
+
+    def of(self, term: int) -> str:
+        """The label of a term by its number."""
+        best: tuple[int, int, str] | None = None
+        rows, subject = self._rows
+        for row in rows[np.searchsorted(subject, term) : np.searchsorted(subject, term, "right")]:
+            literal = parse_term(self.beliefs.terms[self.beliefs.o[row]])
+            if isinstance(literal, ox.Literal):
+                preference = (
+                    self._numbers.index(self.beliefs.p[row]),
+                    self._rank(literal.language),
+                    literal.value,
+                )
+                best = min(best, preference) if best else preference
+        return best[2] if best else readable(self.beliefs.terms[term])
+
+    def sentence(self, row: int) -> str:
+        """A row in words, such as "Joe Louis Arena (Stadium) is home stadium of Red Wings (Sports Team)"."""
+        return self.in_words(self.beliefs.triple(row))
+
+    def in_words(self, triple: Triple) -> str:
+        """A triple in words; it need not be one of the graph."""
+        s, p, o = triple
+        if p == f"<{RDF_TYPE}>":
+            return f"{self._name(s)} is a {self._name(o)}"
+        return f"{self._with_type(s)} {_as_verb(self._name(p))} {self._with_type(o)}"
+
+    @property
+    def label_predicates(self) -> set[int]:
+        """The numbers of the predicates that give names."""
+        return {number for number in self._numbers if number is not None}
+
+    def _name(self, text: str) -> str:
+        term = self.beliefs.terms.find(text)
+        return readable(text) if term is None else self.of(term)
+
+    def _with_type(self, text: str) -> str:
+        term = self.beliefs.terms.find(text)
+        if self._type is None or term is None:
+            return self._name(text)
+        low, high = (int(np.searchsorted(self.beliefs.s, term, side)) for side in ("left", "right"))
+        types = self.beliefs.o[low:high][self.beliefs.p[low:high] == self._type]
+        return f"{self.of(term)} ({self.of(int(types[0]))})" if len(types) else self.of(term)
+
+    def _rank(self, language: str | None) -> int:
+        if language is None:
+            return 2
+        if language == self.lang.lower():
+            return 0
+        return 1 if language.split("-")[0] == self.lang.lower().split("-")[0] else 3
+
+    @cached_property
+    def _type(self) -> int | None:
+        return self.beliefs.terms.find(f"<{RDF_TYPE}>")
+
+    @cached_property
+    def _numbers(self) -> list[int | None]:
+        return [self.beliefs.terms.find(f"<{p}>") for p in self.properties]
+
+    @cached_property
+    def _rows(self) -> tuple[Ints, Ints]:
+        """The rows that label something, and their subjects."""
+        rows = np.flatnonzero(np.isin(self.beliefs.p, list(self.label_predicates))).astype(np.int32)
+        return rows, self.beliefs.s[rows]
+
+
+def _as_verb(name: str) -> str:
+    """What a thing is of another reads better with "is"."""
+    return f"is {name}" if re.fullmatch(r"(?!is )(?!\w+s of)[a-z][\w ]* of", name) else name
+
+
+def readable(term: str) -> str:
+    """Words for a term that has no label.
+
+    >>> readable("<http://example.org/nell/homeStadiumOf>")
+    'home stadium of'
+    >>> readable("<http://example.org/Joe_Louis_Arena>")
+    'Joe Louis Arena'
+    """
+    if term.startswith(("_:", "<<")):
+        return term
+    if not term.startswith("<"):
+        literal = parse_term(term)
+        return literal.value if isinstance(literal, ox.Literal) else term
+    name = re.split(r"[#/:]", iri(term).rstrip("#/:"))[-1] or iri(term)
+    words = urllib.parse.unquote(name).replace("_", " ")
+    if " " not in words and re.match(r"[a-z]+[A-Z]", words):
+        words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", words).lower()
+    elif " " not in words:
+        words = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", words)
+    return " ".join(words.split()) or iri(term)

@@ -1,0 +1,285 @@
+"""Beliefs: the triples of a graph in columns of integers over one table of terms.
+
+Terms and rows are sorted, so that the same triples give the same bytes whatever their order was.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdf_kgeval.beliefs.blank_nodes import Quad
+from rdf_kgeval.beliefs.sampling_frame import Frame
+from rdf_kgeval.beliefs.term_table import Terms
+from rdf_kgeval.beliefs.terms import iri
+from rdf_kgeval.common.arrays import check_length, check_range, check_starts, damaged, map_arrays, save_arrays
+from rdf_kgeval.common.text import printable
+from rdf_kgeval.errors import InputError
+from rdf_kgeval.namespaces import RDF_TYPE
+
+Ints = NDArray[np.int32]
+Triple = tuple[str, str, str]
+
+
+class Role(IntEnum):
+    """What a row is for; when a triple comes with several roles, the largest counts."""
+
+    BACKGROUND = 0
+    """In the source but not to be evaluated: a free atom, never asked, counted or published."""
+    BELIEF = 1
+    """To be evaluated."""
+    UNKNOWN = 2
+    """`--context-unknown`: like BACKGROUND, by the user's word."""
+    GIVEN = 3
+    """`--context`: taken as true."""
+
+
+@dataclass(frozen=True, eq=False)
+class Beliefs:
+    """Distinct triples with their roles and named graphs; `row` numbers them in sorted order."""
+
+    terms: Terms
+    s: Ints
+    p: Ints
+    o: Ints
+    role: NDArray[np.uint8]
+    graph_row: Ints
+    """With `graph_term`: which rows stand in which named graphs, sorted."""
+    graph_term: Ints
+    frame: Frame | None = None
+    """The population, where these are only a part of it."""
+
+    def __post_init__(self) -> None:
+        for column in (self.s, self.p, self.o, self.role, self.graph_row, self.graph_term):
+            column.flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(self.s)
+
+    @cached_property
+    def rows(self) -> Ints:
+        """The rows to be evaluated."""
+        return np.flatnonzero(self.role == Role.BELIEF).astype(np.int32)
+
+    @property
+    def n_beliefs(self) -> int:
+        """How many rows are to be evaluated."""
+        return len(self.rows)
+
+    @property
+    def n_population(self) -> int:
+        """How many beliefs there are, here or where they were drawn from."""
+        return self.frame.total if self.frame else self.n_beliefs
+
+    def population(self) -> dict[str, int]:
+        """How many beliefs each predicate has, here or where they were drawn from, by IRI, most first."""
+        if self.frame is None:
+            return self.by_predicate()
+        sizes = sorted(self.frame.sizes.items(), key=lambda item: (-item[1], item[0]))
+        return {iri(predicate): size for predicate, size in sizes}
+
+    @cached_property
+    def weights(self) -> NDArray[np.float64]:
+        """By row to be evaluated: how many beliefs of the population it stands for."""
+        weights = np.ones(len(self.rows))
+        if self.frame:
+            place = self.frame.place[self.rows]
+            for predicate, size in self.frame.sizes.items():
+                number = self.terms.find(predicate)
+                own = self.p[self.rows] == (-1 if number is None else number)
+                drawn = own & (place < self.frame.reach[predicate])
+                weights[own] = 0.0
+                weights[drawn] = size / max(int(drawn.sum()), 1)
+        return weights
+
+    def identity(self) -> Iterator[memoryview]:
+        """The bytes that tell what is evaluated."""
+        if self.frame:
+            yield memoryview(self.frame.fingerprint())
+            return
+        for column in (self.terms.block, self.s, self.p, self.o, self.role):
+            yield column.data
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the table and its columns take."""
+        columns = (self.s, self.p, self.o, self.role, self.graph_row, self.graph_term)
+        return sum(c.nbytes for c in (self.terms.block, self.terms.offsets, *columns))
+
+    def triple(self, row: int) -> Triple:
+        """Subject, predicate and object of a row as N-Triples terms."""
+        return self.terms[self.s[row]], self.terms[self.p[row]], self.terms[self.o[row]]
+
+    def line(self, row: int) -> str:
+        """The row as a canonical N-Triples line, without the line feed."""
+        return "{} {} {} .".format(*self.triple(row))
+
+    def id(self, row: int) -> str:
+        """The row's lasting name: the SHA-256 of its line, in hexadecimal."""
+        return hashlib.sha256(self.line(row).encode()).hexdigest()
+
+    def row(self, id_: str) -> int:
+        """The row with an id, or with an id that starts so.
+
+        Raises:
+            InputError: no row has such an id, or several have.
+        """
+        if not re.fullmatch("[0-9a-f]{1,64}", id_):
+            raise InputError(f"{printable(id_, 80)!r} is not a belief's id, which is a hexadecimal number")
+        prefixes, rows = self.ids
+        low = np.searchsorted(prefixes, np.uint64(int(id_[:16].ljust(16, "0"), 16)))
+        high = np.searchsorted(prefixes, np.uint64(int(id_[:16].ljust(16, "f"), 16)), "right")
+        found = [int(row) for row in rows[low:high] if self.id(int(row)).startswith(id_)]
+        if len(found) != 1:
+            many = "several beliefs have" if found else "no belief has"
+            raise InputError(f"{many} an id that starts with {id_}; kgeval show RUN lists some")
+        return found[0]
+
+    @cached_property
+    def ids(self) -> tuple[NDArray[np.uint64], Ints]:
+        """The first 64 bits of every row's id, sorted, and the rows in that order."""
+        text, offsets = self.terms.text, self.terms.offsets
+        prefixes = np.empty(len(self), dtype=np.uint64)
+        for low in range(0, len(self), _STEP):
+            part = slice(low, low + _STEP)
+            ends = [
+                end.tolist()
+                for c in (self.s, self.p, self.o)
+                for end in (offsets[c[part]], offsets[c[part] + 1])
+            ]
+            digests = [
+                hashlib.sha256(b" ".join((text[a:b], text[c:d], text[e:f], b"."))).digest()[:8]
+                for a, b, c, d, e, f in zip(*ends, strict=True)
+            ]
+            prefixes[part] = np.frombuffer(b"".join(digests), dtype=">u8")
+        order = np.argsort(prefixes, kind="stable").astype(np.int32)
+        return prefixes[order], order
+
+    @cached_property
+    def id_rank(self) -> Ints:
+        """The place of each row in the order of their ids."""
+        rank = np.empty(len(self), np.int32)
+        rank[self.ids[1]] = np.arange(len(self), dtype=np.int32)
+        return rank
+
+    def find(self, s: str, p: str, o: str) -> int | None:
+        """The row of a triple of N-Triples terms, or None."""
+        wanted = tuple(self.terms.find(term) for term in (s, p, o))
+        low, high = 0, len(self)
+        for column, term in zip((self.s, self.p, self.o), wanted, strict=True):
+            if term is None:
+                return None
+            part = column[low:high]
+            low, high = (
+                low + int(np.searchsorted(part, term)),
+                low + int(np.searchsorted(part, term, "right")),
+            )
+        return low if low < high else None
+
+    def is_blank(self) -> NDArray[np.bool_]:
+        """Which terms are blank nodes."""
+        blank = np.zeros(len(self.terms), dtype=bool)
+        blank[self.terms.starting("_:")] = True
+        return blank
+
+    def by_predicate(self, role: Role = Role.BELIEF) -> dict[str, int]:
+        """How many rows of a role each predicate has, by IRI, most first."""
+        return self._count(self.p[self.role == role])
+
+    def by_class(self) -> dict[str, int]:
+        """How many instances the graph asserts for each class, by IRI, most first."""
+        rdf_type = self.terms.find(f"<{RDF_TYPE}>")
+        return self._count(self.o[self.p == rdf_type]) if rdf_type is not None else {}
+
+    def instances(self) -> dict[int, Ints]:
+        """The instances that the graph asserts for each class, as terms."""
+        rdf_type = self.terms.find(f"<{RDF_TYPE}>")
+        typed = self.p == (-1 if rdf_type is None else rdf_type)
+        return {int(c): self.s[typed & (self.o == c)] for c in np.unique(self.o[typed])}
+
+    def _count(self, terms: Ints) -> dict[str, int]:
+        numbers, counts = np.unique(terms, return_counts=True)
+        order = np.argsort(-counts, kind="stable")
+        return {iri(self.terms[numbers[i]]): int(counts[i]) for i in order}
+
+    def with_roles(self, role: NDArray[np.uint8]) -> "Beliefs":
+        """The same triples with other roles."""
+        return replace(self, role=role)
+
+    def with_frame(self, frame: Frame) -> "Beliefs":
+        """The same triples as a part of a population."""
+        return replace(self, frame=frame)
+
+    def quads(self) -> Iterator[tuple[int, Quad]]:
+        """Every row once for each of its graphs, or once in the default graph."""
+        first = np.searchsorted(self.graph_row, np.arange(len(self) + 1))
+        for row in range(len(self)):
+            s, p, o = self.triple(row)
+            graphs = [self.terms[g] for g in self.graph_term[first[row] : first[row + 1]]]
+            for graph in graphs or [""]:
+                yield row, (s, p, o, graph)
+
+    def save(self, folder: Path) -> None:
+        """Write the table and its columns as .npy files that can be mapped into memory."""
+        own = ("s", "p", "o", "role", "graph_row", "graph_term")
+        save_arrays(
+            folder,
+            {
+                "block": self.terms.block,
+                "offsets": self.terms.offsets,
+                **{name: getattr(self, name) for name in own},
+                "id": self.ids[0],
+                "id_row": self.ids[1],
+            },
+        )
+        if self.frame:
+            self.frame.save(folder)
+
+    @classmethod
+    def load(cls, folder: Path) -> "Beliefs":
+        """Map saved beliefs into memory.
+
+        Raises:
+            RunError: they are missing or damaged.
+        """
+        column = map_arrays(folder, _KINDS)
+        path = {name: folder / f"{name}.npy" for name in column}
+        terms = Terms(column.pop("block"), column.pop("offsets"))
+        check_starts(path["offsets"], terms.offsets, max(len(terms.offsets) - 1, 0), len(terms.block))
+        rows = len(column["s"])
+        for name, length, top in (
+            ("s", rows, len(terms)),
+            ("p", rows, len(terms)),
+            ("o", rows, len(terms)),
+            ("role", rows, len(Role)),
+            ("graph_row", len(column["graph_term"]), rows),
+            ("graph_term", len(column["graph_row"]), len(terms)),
+            ("id", rows, 1 << 64),
+            ("id_row", rows, rows),
+        ):
+            check_length(path[name], column[name], length)
+            check_range(path[name], column[name], top)
+        if not terms.is_text():
+            raise damaged(path["block"], "it is not a table of terms")
+        ids = column.pop("id"), column.pop("id_row")
+        try:
+            frame = Frame.load(folder)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise damaged(folder / "frame.json", str(error)) from error
+        beliefs = cls(terms, **column, frame=frame)
+        beliefs.__dict__["ids"] = ids  # what the cached property would take a minute to find in a large graph
+        return beliefs
+
+
+_KINDS: dict[str, type] = {
+    "block": np.uint8, "offsets": np.int64, "s": np.int32, "p": np.int32, "o": np.int32, "role": np.uint8,
+    "graph_row": np.int32, "graph_term": np.int32, "id": np.uint64, "id_row": np.int32,
+}  # fmt: skip
+_STEP = 1 << 16
+"""Rows that are worked on at a time."""

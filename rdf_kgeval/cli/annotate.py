@@ -1,0 +1,153 @@
+"""The commands that bring people in: the web page, and other tools' tasks and results."""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rdf_kgeval.cli.evaluate import AsJson, RunArgument, serve_pages
+from rdf_kgeval.cli.options import MethodOptions, takes
+from rdf_kgeval.cli.results import report
+from rdf_kgeval.cli.terminal import say, write_whole
+from rdf_kgeval.common.disk import read_plain
+from rdf_kgeval.common.text import plural, printable
+from rdf_kgeval.errors import InputError, RunError
+
+EXPORTED = "exported.txt"
+"""The file of a run that names the beliefs which other tools were asked about."""
+
+
+@takes(MethodOptions)
+def serve(
+    run: RunArgument,
+    *,
+    annotator: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Somebody who answers (repeatable).")
+    ] = None,
+    expert: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Somebody who decides what others could not (repeatable)."),
+    ] = None,
+    guidelines: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="What annotators should know; kept in the run.")
+    ] = None,
+    host: Annotated[str, typer.Option(metavar="HOST", help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="On which port; 0 takes a free one.")] = 8000,
+    as_json: AsJson = False,
+    method: MethodOptions,
+) -> None:
+    """Let people judge beliefs on a web page, each by a personal link, until you press Ctrl-C.
+
+    Everybody with a link can answer under that name: send links as you would send passwords.
+
+    Examples:
+      kgeval serve run --annotator alice --annotator bob --expert carol --guidelines guidelines.md
+
+      kgeval serve run --annotator alice --annotator bob --redundancy 2
+    """
+    from rdf_kgeval.runs.run import open_run
+
+    begin = time.perf_counter()
+    opened = open_run(run)
+    if guidelines is not None:
+        from rdf_kgeval.web.server import read_guidelines
+
+        if not guidelines.is_file():
+            raise InputError(f"there is no file {printable(str(guidelines))}")
+        write_whole(run / "guidelines.md", read_guidelines(guidelines))
+    evaluation = serve_pages(
+        opened, method, annotators=annotator or ["me"], experts=expert or (), host=host, port=port
+    )
+    report(evaluation, as_json, time.perf_counter() - begin)
+
+
+@takes(MethodOptions)
+def export(
+    run: RunArgument,
+    *,
+    to: Annotated[str, typer.Option(metavar="mturk|labelstudio|csv", help="For which tool.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Where to, if not to standard output."),
+    ] = None,
+    tasks: Annotated[int, typer.Option(min=1, metavar="N", help="At most so many beliefs.")] = 100,
+    method: MethodOptions,
+) -> None:
+    """Write the beliefs to ask next as tasks for another tool.
+
+    Example:
+      kgeval export run --to mturk -o tasks.csv
+    """
+    from rdf_kgeval.evaluation.exchange import FORMATS, task_rows
+    from rdf_kgeval.runs.run import open_evaluation, open_run
+
+    if to not in FORMATS:
+        raise typer.BadParameter(f"tasks are for {', '.join(FORMATS)}")
+    with open_evaluation(open_run(run), method.chosen()) as evaluation:
+        requests = evaluation.next(tasks)
+        if not requests:
+            raise InputError(f"nothing to ask: {evaluation.stopped}")
+        rows = list(task_rows(evaluation, requests))
+        exported = {*_exported(run), *(row["task"] for row in rows)}
+        write_whole(run / EXPORTED, "".join(f"{task}\n" for task in sorted(exported)))
+        text = FORMATS[to](rows)
+        left = evaluation.graph.n_beliefs - len(evaluation.asked) - len(rows)
+    if output is None:
+        typer.echo(text, nl=False)
+    else:
+        write_whole(output, text)
+    say(f"{plural(len(rows), 'task')}")
+    if left and len(rows) < tasks:
+        say("note: what is asked after these depends on the answers; import them, then export again")
+
+
+def import_(
+    run: RunArgument,
+    file: Annotated[
+        Path, typer.Argument(help="Results: MTurk CSV, Label Studio JSON, or task,worker,label.")
+    ],
+) -> None:
+    """Take the results of another tool in as verdicts; what was imported before counts once.
+
+    Example:
+      kgeval import run Batch_1234_results.csv
+    """
+    from rdf_kgeval.evaluation.exchange import read_results, to_verdicts
+    from rdf_kgeval.runs.run import open_evaluation, open_run
+
+    opened = open_run(run)
+    results = read_results(file)
+    with open_evaluation(opened, {}) as evaluation:
+        imported = to_verdicts(evaluation, results, _exported(run))
+        evaluation.record(*imported.verdicts)
+        beliefs = len({verdict.belief for verdict in imported.verdicts})
+        names = len({verdict.annotator for verdict in imported.verdicts})
+        several = len(imported.verdicts) > beliefs and not evaluation.settings.several
+    say(
+        f"{plural(len(imported.verdicts), 'answer')} by {plural(names, 'annotator')} on "
+        f"{plural(beliefs, 'belief')}; {imported.known:,} were there before"
+    )
+    if several:
+        say(
+            "note: the majority of several answers is taken as right; in a run with --redundancy, annotators "
+            "are weighed and their errors allowed for"
+        )
+
+
+import_.__name__ = "import"
+
+
+def _exported(run: Path) -> list[str]:
+    path = run / EXPORTED
+    try:
+        return read_plain(path).decode().split() if os.path.lexists(path) else []
+    except (OSError, UnicodeDecodeError) as error:
+        raise RunError(
+            f"{printable(str(path))} is damaged; restore it from a copy, or remove it, and export anew"
+        ) from error
+
+
+COMMANDS: tuple[Callable[..., None], ...] = (serve, export, import_)

@@ -1,0 +1,247 @@
+"""The configuration file: the options of an evaluation, by their long names, in TOML.
+
+Tables are headings that group keys; a key means the same under each of them. Paths are relative to the file.
+"""
+
+import inspect
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from types import UnionType
+from typing import Any, NoReturn, Union, get_args, get_origin
+from urllib.parse import urlsplit
+
+from rdf_kgeval.common.text import printable
+from rdf_kgeval.errors import InputError
+
+TABLES = ("source", "rules", "evaluation", "publish")
+"""The headings."""
+_RULES = ("ontology", "rules", "mine", "follow-imports", "max-groundings")
+_SECRET = re.compile("kgeval.*|.*(user|passw|token|auth|credential|secret|key).*", re.IGNORECASE)
+_WORDS = {"oracle": ("prompt", "web")}
+"""What is said instead of a path."""
+_LONGEST = 1_000_000
+_KINDS = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "a text in quotes",
+    Path: "a path in quotes",
+}
+
+
+def long_name(parameter: str) -> str:
+    """How users write a parameter, unless it says otherwise.
+
+    >>> long_name("context_unknown"), long_name("format_")
+    ('context-unknown', 'format')
+    """
+    return parameter.rstrip("_").replace("_", "-")
+
+
+class _Option:
+    """What a command's parameter takes."""
+
+    def __init__(self, parameter: inspect.Parameter) -> None:
+        annotated, info = get_args(parameter.annotation)[:2]
+        given = [kind for kind in get_args(annotated) if kind is not type(None)]
+        kind = given[0] if get_origin(annotated) in (Union, UnionType) else annotated
+        self.parameter = parameter.name
+        # In Annotated, Typer takes an option's first name for its default until it makes the command.
+        names = (info.default, *(info.param_decls or ()))
+        long = [name for name in names if isinstance(name, str) and name.startswith("--")]
+        self.name = long[0][2:].partition("/")[0] if long else long_name(parameter.name)
+        self.several = get_origin(kind) is list
+        self.kind: type = get_args(kind)[0] if self.several else kind
+        self.least, self.most = info.min, info.max
+        self.counts = str(info.metavar).startswith("N|")
+        """Whether a text may also be a number."""
+
+    def describe(self) -> str:
+        """What may be said."""
+        one = _KINDS[self.kind]
+        if self.counts:
+            one = f"a whole number or {one}"
+        return f"{one}, or a list of them" if self.several else one
+
+    def fits(self, value: object) -> bool:
+        """Whether one value is of the right kind."""
+        if isinstance(value, bool) or self.kind is bool:
+            return isinstance(value, bool) and self.kind is bool
+        if self.kind is float:
+            return isinstance(value, (int, float)) and abs(value) < 1e300 and math.isfinite(value)
+        if self.kind is int or (self.counts and isinstance(value, int)):
+            return isinstance(value, int) and abs(value) < 1 << 63
+        return isinstance(value, str)
+
+
+def read_config(path: Path, parameters: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
+    """Read the options of a command from a file, as the command line would give them.
+
+    Args:
+        path: the file.
+        parameters: of the command, annotated for Typer.
+
+    Raises:
+        InputError: it cannot be read, or says something that no option means.
+    """
+    options = {option.name: option for option in map(_Option, parameters.values())}
+    del options["config"]
+    text, content = _parse(path)
+    found: dict[str, Any] = {}
+    for key, value in _entries(path, content):
+        place = _place(path, text, key)
+        if key not in options:
+            _refuse(place, key, options)
+        option = options[key]
+        if option.parameter in found:
+            raise InputError(f"{place}: {key} is there twice; keep one")
+        values = value if option.several and isinstance(value, list) else [value]
+        if not all(map(option.fits, values)):
+            raise InputError(f"{place}: {key} must be {option.describe()}")
+        checked = [_checked(place, path, option, one) for one in values]
+        found[option.parameter] = checked if option.several else checked[0]
+    return found
+
+
+def _parse(path: Path) -> tuple[str, dict[str, Any]]:
+    import tomllib
+
+    name = printable(str(path))
+    try:
+        with path.open("rb") as file:
+            data = file.read(_LONGEST + 1)
+        text = data.decode("utf-8-sig")
+    except OSError as error:
+        raise InputError(f"the configuration {name} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError(f"{name}, line {line}: it is not UTF-8 text; save it as UTF-8") from error
+    if len(data) > _LONGEST:
+        raise InputError(f"the configuration {name} is longer than {_LONGEST:,} bytes; is it the right file?")
+    try:
+        return text, tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        reason, _, at = str(error).partition(" (at ")
+        found = re.match(r"line (\d+)", at)
+        place = f"{name}, line {found[1]}" if found else name
+        end = "; the file ends too early" if "end of document" in at else ""
+        raise InputError(
+            f"{place}: not valid TOML: {printable(reason, 200)}{end}; see https://toml.io"
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{name}: not valid TOML: a number or a nesting has no end in sight") from error
+
+
+def _entries(path: Path, content: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """All keys with their values, whatever their heading."""
+    for key, value in content.items():
+        if not isinstance(value, dict):
+            yield key, value
+        elif key in TABLES:
+            yield from value.items()
+        else:
+            raise InputError(
+                f"{printable(str(path))}: there is no table [{printable(key, 60)}]; "
+                f"choose from {', '.join(f'[{table}]' for table in TABLES)}"
+            )
+
+
+def _place(path: Path, text: str, key: str) -> str:
+    """The file, with the line where only one can be meant."""
+    pattern = rf"^[ \t]*(?:\w+[ \t]*\.[ \t]*)?[\"']?{re.escape(key)}[\"']?[ \t]*="
+    starts = [match.start() for match in re.finditer(pattern, text, re.MULTILINE)]
+    line = f", line {text.count(chr(10), 0, starts[0]) + 1}" if len(starts) == 1 else ""
+    return f"{printable(str(path))}{line}"
+
+
+def _refuse(place: str, key: str, options: Mapping[str, _Option]) -> NoReturn:
+    if _SECRET.fullmatch(key):
+        raise InputError(
+            f"{place}: {printable(key, 60)} looks like a credential, which does not belong in a file; set "
+            "KGEVAL_USER and KGEVAL_PASSWORD, or KGEVAL_TOKEN, in the environment, or use netrc"
+        )
+    near = get_close_matches(key.replace("_", "-").removeprefix("--"), options, n=1)
+    hint = f"did you mean {near[0]}?" if near else "the keys are the long options of kgeval evaluate"
+    raise InputError(f"{place}: there is no key {printable(key, 60)}; {hint}")
+
+
+def _checked(place: str, path: Path, option: _Option, value: Any) -> Any:
+    """A value in its range, a path from where the command runs."""
+    if (option.least is not None and value < option.least) or (
+        option.most is not None and value > option.most
+    ):
+        ends = [
+            f"{word} {end:g}"
+            for word, end in (("at least", option.least), ("at most", option.most))
+            if end is not None
+        ]
+        raise InputError(f"{place}: {option.name} must be {' and '.join(ends)}")
+    if not isinstance(value, str):
+        return str(value) if option.kind is str else value
+    if not value or not value.isprintable():
+        raise InputError(f"{place}: {option.name} is empty or holds a character that cannot be seen")
+    if option.name.endswith("endpoint"):
+        _refuse_secrets(place, option.name, value)
+    is_path = option.kind is Path or value not in _WORDS.get(option.name, (value,))
+    return str(path.parent / value) if is_path and value != "-" else value
+
+
+def _refuse_secrets(place: str, key: str, url: str) -> None:
+    from rdf_kgeval.sources.endpoint.client import redact
+
+    try:
+        is_secret = "@" in urlsplit(url).netloc or "***" in redact(url)
+    except ValueError:  # no URL, as its user will say
+        is_secret = "@" in url
+    if is_secret:
+        raise InputError(
+            f"{place}: the URL of {key} holds what looks like a credential, which does not belong in a file; "
+            f"give it by --{key}, or set KGEVAL_USER and KGEVAL_PASSWORD, or KGEVAL_TOKEN"
+        )
+
+
+def repeat_config(config: Mapping[str, Any]) -> str:
+    """A configuration file that repeats a run, from what its `config.json` holds."""
+    options = dict(config.get("options", {}))
+    rules = {key: options.pop(key) for key in _RULES if key in options}
+    settings = {long_name(key): value for key, value in config.get("evaluation", {}).items()}
+    seconds, several = settings.pop("seconds", None), settings.pop("allocate", False)
+    settings.pop("converge", None)
+    if seconds is not None:
+        settings["budget"] = _time(seconds)
+    if several:
+        settings["redundancy"] = "paper"
+    evaluation = {key: value for key, value in settings.items() if value is not None}
+    return write_config({"source": options, "rules": rules, "evaluation": evaluation})
+
+
+def _time(seconds: float) -> str:
+    """Seconds as a budget is written, exactly where that can be."""
+    for unit, size in (("h", 3600), ("m", 60), ("s", 1)):
+        number = f"{seconds / size:.3f}".rstrip("0").rstrip(".")
+        if float(number) * size == seconds:
+            return number + unit
+    return f"{seconds:.3f}s"
+
+
+def write_config(tables: Mapping[str, Mapping[str, Any]]) -> str:
+    """A configuration file that says this: options by their long names, under headings."""
+    blocks = (
+        f"[{table}]\n" + "".join(f"{key} = {_written(value)}\n" for key, value in options.items())
+        for table, options in tables.items()
+        if options
+    )
+    return "\n".join(blocks)
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_written, value))}]"
+    if isinstance(value, (bool, int, float)):
+        return json.dumps(value)
+    # JSON's escapes are TOML's, but for those of surrogate pairs, which this leaves as they are.
+    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")

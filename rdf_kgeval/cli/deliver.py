@@ -1,0 +1,97 @@
+"""Where results go beside the terminal: files with the record and the report, and the user's store."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rdf_kgeval.cli.options import OutputOptions
+from rdf_kgeval.cli.terminal import progress_bar, say, write_whole
+from rdf_kgeval.common.text import plural, printable
+from rdf_kgeval.errors import InputError
+
+if TYPE_CHECKING:
+    from rdf_kgeval.evaluation.evaluation import Evaluation
+    from rdf_kgeval.publishing.rdf import RecordOptions
+    from rdf_kgeval.runs.run import Run
+
+
+def check_output(output: OutputOptions, *, has_store: bool) -> None:
+    """Refuse before anything takes time what cannot be delivered afterwards."""
+    from rdf_kgeval.beliefs.terms import iri_term
+
+    if output.publish is not None:
+        from rdf_kgeval.publishing.rdf import format_of
+
+        format_of(output.publish)
+    for path in (output.publish, output.report):
+        if path is not None and not path.parent.is_dir():
+            raise InputError(f"{printable(str(path))} cannot be written: its folder does not exist")
+    if output.write_back is not None:
+        iri_term(output.write_back)
+        if not (has_store or output.update_endpoint):
+            raise InputError("--write-back needs a store; name it with --endpoint or --update-endpoint")
+
+
+def deliver(run: "Run", evaluation: "Evaluation", output: OutputOptions, endpoint: str | None = None) -> None:
+    """Publish, write back and report, as far as asked for."""
+    if output.publish is not None:
+        publish_to(run, evaluation, output.publish)
+    if output.write_back is not None:
+        write_back_to(run, evaluation, output.write_back, endpoint, output.update_endpoint)
+    if output.report is not None:
+        report_to(run, evaluation, output.report)
+
+
+def publish_to(
+    run: "Run", evaluation: "Evaluation", path: Path, options: "RecordOptions | None" = None
+) -> None:
+    """Write the record to a file."""
+    from rdf_kgeval.publishing.rdf import publish
+
+    with progress_bar() as progress:
+        publish(evaluation, path, options, run.config, progress)
+    say(f"record: {printable(str(path))}")
+
+
+def write_back_to(
+    run: "Run",
+    evaluation: "Evaluation",
+    graph: str,
+    endpoint: str | None,
+    update_endpoint: str | None,
+    options: "RecordOptions | None" = None,
+) -> None:
+    """Write the record to a graph of a store: of the one named, or of the one that the beliefs are from."""
+    from dataclasses import replace
+
+    from rdf_kgeval.beliefs.terms import iri_term
+    from rdf_kgeval.publishing.rdf import RecordOptions, make_record
+    from rdf_kgeval.publishing.writeback import Target
+
+    own = run.config["endpoint"]
+    query = endpoint or (own if own and "***" not in own else None) or update_endpoint
+    term = iri_term(graph)
+    if run.config["scope"]["graph"] in (graph, term[1:-1], term):
+        raise InputError(f"the graph {term} is the one evaluated; choose another for the record")
+    if query is None:
+        raise InputError("--write-back needs a store; name it with --endpoint or --update-endpoint")
+    record = make_record(evaluation, replace(options or RecordOptions(), graph=term), run.config, quads=False)
+    with progress_bar() as progress:
+        triples = Target(term, query, update_endpoint).write(record, progress)
+    say(f"{plural(triples, 'triple')} written to the graph {term}")
+
+
+def report_to(
+    run: "Run", evaluation: "Evaluation", path: Path, format_: str = "html", **thresholds: float | None
+) -> None:
+    """Write the report to a file."""
+    from rdf_kgeval.publishing.report.content import gather
+    from rdf_kgeval.publishing.report.page import page
+    from rdf_kgeval.publishing.report.text import junit, markdown
+
+    with progress_bar() as progress:
+        found = gather(evaluation, run.config, progress)
+    if format_ == "junit":
+        write_whole(path, junit(found, **thresholds))
+    else:
+        write_whole(path, page(found) if format_ == "html" else markdown(found))
+    say(f"report: {printable(str(path))}")

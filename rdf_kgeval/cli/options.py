@@ -1,0 +1,290 @@
+"""Options that several commands share, each described once."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+from rdf_kgeval.cli.config_file import long_name
+from rdf_kgeval.common.text import printable
+from rdf_kgeval.namespaces import LABEL_PROPERTIES
+
+if TYPE_CHECKING:
+    from rdf_kgeval.engines.engine import Engine
+    from rdf_kgeval.runs.create import Coupling
+    from rdf_kgeval.sources.load import Sources
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceOptions:
+    """Where beliefs and rules come from."""
+
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[FILE...]", help="RDF files, gzipped or not; - is standard input."),
+    ] = None
+    endpoint: Annotated[str | None, typer.Option(metavar="URL", help="SPARQL endpoint to pull from.")] = None
+    in_place: Annotated[
+        bool, typer.Option("--in-place", help="Leave the beliefs at the endpoint, and draw a sample there.")
+    ] = False
+    hops: Annotated[
+        int,
+        typer.Option(min=1, max=5, metavar="K", help="With --in-place: how far to fetch around the sample."),
+    ] = 1
+    rate: Annotated[
+        float | None,
+        typer.Option(metavar="N", help="At most so many requests to the endpoint in a second."),
+    ] = None
+    parallel: Annotated[
+        int, typer.Option(min=1, max=32, metavar="N", help="With --in-place: requests at the same time.")
+    ] = 1
+    graph: Annotated[str | None, typer.Option(metavar="IRI", help="Only this named graph.")] = None
+    predicate: Annotated[
+        list[str] | None, typer.Option(metavar="IRI", help="Only this predicate (repeatable).")
+    ] = None
+    scope: Annotated[
+        Path | None, typer.Option(metavar="F.rq", help="Only what this SELECT ?s ?p ?o or CONSTRUCT returns.")
+    ] = None
+    context: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE", help="Triples taken as true (repeatable).")
+    ] = None
+    context_unknown: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Triples that may be true but are not evaluated (repeatable)."),
+    ] = None
+    ontology: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE", help="RDFS or OWL ontology (repeatable).")
+    ] = None
+    rules: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="PATH", help="Rules: .rq, SHACL, AMIE or AnyBURL files, or folders (repeatable)."
+        ),
+    ] = None
+    mine: Annotated[
+        bool | None, typer.Option("--mine/--no-mine", help="Mine rules from the beliefs themselves.")
+    ] = None
+    follow_imports: Annotated[
+        bool,
+        typer.Option(
+            "--follow-imports/--no-follow-imports", help="Fetch what the ontology's owl:imports name."
+        ),
+    ] = False
+    max_groundings: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Refuse rules with more groundings than this.")
+    ] = 50_000_000
+    memory_limit: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="Keep to so much memory, such as 2GB, and put the rest on disk."),
+    ] = None
+    label_property: Annotated[
+        list[str] | None,
+        typer.Option(metavar="IRI", help="Property with names for people, best first (repeatable)."),
+    ] = None
+    lang: Annotated[str, typer.Option(metavar="TAG", help="Language of names for people.")] = "en"
+    format_: Annotated[
+        str | None,
+        typer.Option("--format", metavar="EXT", help="Format of the files: ttl, nt, nq, trig, ..."),
+    ] = None
+    timeout: Annotated[
+        float, typer.Option(min=1, metavar="SECONDS", help="Give up on a silent endpoint after this time.")
+    ] = 60
+
+    @property
+    def given(self) -> bool:
+        """Whether there is anything to read."""
+        return bool(self.files or self.endpoint)
+
+    def sources(self, *, propose_scope: bool = False, seed: int = 0) -> "Sources":
+        """What to read; the seed is that of a sample in place."""
+        from rdf_kgeval.beliefs.terms import iri, iri_term
+        from rdf_kgeval.sources.endpoint.client import Endpoint, Patience
+        from rdf_kgeval.sources.load import InPlace, Sources
+        from rdf_kgeval.sources.scope import Scope
+
+        if not self.given:
+            raise typer.BadParameter("give a FILE, - for standard input, or --endpoint URL")
+        if self.in_place and not self.endpoint:
+            raise typer.BadParameter("--in-place draws from an endpoint; give --endpoint URL")
+        patience = Patience(timeout=self.timeout, deadline=max(600.0, self.timeout), rate=self.rate)
+        return Sources(
+            files=self.files or [],
+            endpoint=Endpoint(self.endpoint, patience=patience) if self.endpoint else None,
+            in_place=InPlace(seed=seed, hops=self.hops, parallel=self.parallel) if self.in_place else None,
+            context=self.context or [],
+            context_unknown=self.context_unknown or [],
+            scope=Scope.of(predicates=self.predicate or [], graph=self.graph, scope=self.scope),
+            propose_scope=propose_scope,
+            format=self.format_,
+            label_properties=[iri(iri_term(p)) for p in self.label_property or LABEL_PROPERTIES],
+        )
+
+    @property
+    def memory(self) -> int | None:
+        """Bytes of memory to keep to."""
+        from rdf_kgeval.common.memory import parse_size
+
+        return None if self.memory_limit is None else parse_size(self.memory_limit)
+
+    @property
+    def says_no_rules(self) -> bool:
+        """Whether nothing was said of rules, not even that there are none."""
+        return not self.ontology and not self.rules and self.mine is None
+
+    def chosen(self) -> dict[str, Any]:
+        """What was given, by long names, as a configuration file can repeat it."""
+        given = ((field, getattr(self, field.name)) for field in fields(self))
+        return {
+            long_name(field.name): _plain(value)
+            for field, value in given
+            if value not in (None, field.default)
+        }
+
+    def coupling(self, engine: "Engine", *, discover: bool = False) -> "Coupling":
+        """By what to couple it; where nothing was said, by what can be discovered, if that is wanted."""
+        from rdf_kgeval.runs.create import Coupling
+
+        mining = None
+        if self.mine:
+            from rdf_kgeval.rules.mining.index import MiningOptions
+
+            mining = MiningOptions()
+        return Coupling(
+            ontologies=self.ontology or [],
+            rules=self.rules or [],
+            follow_imports=self.follow_imports,
+            max_groundings=self.max_groundings,
+            mine=mining,
+            discover=discover and self.says_no_rules,
+            engine=engine,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineOptions:
+    """On what to compute."""
+
+    engine: Annotated[
+        str, typer.Option(metavar="local|spark", help="What grounds the rules and solves the model.")
+    ] = "local"
+    master: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Spark's master; by default all cores of this machine, local[*]."),
+    ] = None
+
+    def chosen(self) -> "Engine":
+        """The engine."""
+        from rdf_kgeval.engines.engine import engine_of
+
+        return engine_of(self.engine, self.master)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputOptions:
+    """What to make of the result, beside telling it."""
+
+    publish: Annotated[
+        Path | None,
+        typer.Option(metavar="F.trig", help="Write the record here: .trig, .ttl, .nq, .nt or .jsonld."),
+    ] = None
+    write_back: Annotated[
+        str | None, typer.Option(metavar="GRAPH-IRI", help="Write the record to this graph of the endpoint.")
+    ] = None
+    update_endpoint: Annotated[
+        str | None, typer.Option(metavar="URL", help="Where the endpoint takes updates, if elsewhere.")
+    ] = None
+    report: Annotated[Path | None, typer.Option(metavar="F.html", help="Write the report here.")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MethodOptions:
+    """How to evaluate; what is not given is as the run has it, or the default."""
+
+    policy: Annotated[
+        str | None,
+        typer.Option(metavar="P", help="Which beliefs to ask: stratified (default), srs, greedy, ..."),
+    ] = None
+    estimator: Annotated[
+        str | None, typer.Option(metavar="E", help="How to estimate; each policy has its own.")
+    ] = None
+    budget: Annotated[
+        str | None, typer.Option(metavar="N|TIME", help="Verdicts such as 140, or time such as 2h.")
+    ] = None
+    margin: Annotated[
+        float | None, typer.Option(metavar="M", help="Stop at this half-width of the interval.")
+    ] = None
+    level: Annotated[float | None, typer.Option(metavar="L", help="Confidence of the interval.")] = None
+    strict: Annotated[
+        bool | None,
+        typer.Option("--strict/--no-strict", help="Promise the level at every accuracy, not on average."),
+    ] = None
+    objective: Annotated[
+        str | None,
+        typer.Option(metavar="overall|predicate", help="What the sample is to tell about best."),
+    ] = None
+    error_rate: Annotated[float | None, typer.Option(metavar="E", help="Known share of wrong verdicts.")] = (
+        None
+    )
+    redundancy: Annotated[
+        str | None,
+        typer.Option(metavar="N|paper", help="Annotators for each belief: a number, or as the paper allots."),
+    ] = None
+    votes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="dawid-skene|majority", help="How several answers on a belief are put together."
+        ),
+    ] = None
+    seed: Annotated[int | None, typer.Option(metavar="N", help="Seed of everything random.")] = None
+    seed_size: Annotated[
+        int | None, typer.Option(metavar="N", help="Beliefs to ask at random before control takes over.")
+    ] = None
+    candidates: Annotated[
+        int | None, typer.Option(metavar="K", help="Greedy control looks only at so many candidates.")
+    ] = None
+
+    def chosen(self) -> dict[str, Any]:
+        """What was given."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if value is not None}
+
+
+def _plain(value: Any) -> Any:
+    """As JSON and TOML have it."""
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    return printable(str(value)) if isinstance(value, (str, Path)) else value
+
+
+def takes(*kinds: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of dataclasses; its last arguments are these dataclasses."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        all_ = list(inspect.signature(command, eval_str=True).parameters.values())
+        own, last = all_[: -len(kinds)], all_[-len(kinds) :]
+        shared = [
+            inspect.Parameter(
+                field.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=field.default if field.default is not MISSING else inspect.Parameter.empty,
+                annotation=get_type_hints(kind, include_extras=True)[field.name],
+            )
+            for kind in kinds
+            for field in fields(kind)
+        ]
+
+        def filled(**given: Any) -> None:
+            for parameter, kind in zip(last, kinds, strict=True):
+                given[parameter.name] = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
+            command(**given)
+
+        parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own] + shared
+        filled.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        filled.__annotations__ = {p.name: p.annotation for p in parameters}
+        filled.__name__, filled.__doc__ = command.__name__, command.__doc__
+        return filled
+
+    return decorate

@@ -1,0 +1,176 @@
+"""The commands that give the result away: labels, the record and the report."""
+
+import csv
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rdf_kgeval.cli.deliver import check_output, publish_to, report_to, write_back_to
+from rdf_kgeval.cli.evaluate import AsJson, MaxMargin, MinAccuracy, RunArgument
+from rdf_kgeval.cli.options import OutputOptions
+from rdf_kgeval.cli.results import check
+
+if TYPE_CHECKING:
+    from rdf_kgeval.evaluation.evaluation import Evaluation
+    from rdf_kgeval.runs.run import Run
+
+
+def publish(
+    run: RunArgument,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="F.trig", help="Write it here: .trig, .ttl, .nq, .nt or .jsonld."
+        ),
+    ] = None,
+    write_back: Annotated[
+        str | None, typer.Option(metavar="GRAPH-IRI", help="Write it to this graph of a store.")
+    ] = None,
+    endpoint: Annotated[
+        str | None, typer.Option(metavar="URL", help="The store; by default where the beliefs are from.")
+    ] = None,
+    update_endpoint: Annotated[
+        str | None, typer.Option(metavar="URL", help="Where the store takes updates, if elsewhere.")
+    ] = None,
+    annotations: Annotated[
+        str | None,
+        typer.Option(
+            metavar="asked|wrong|all",
+            help="Which beliefs to annotate: by default all; above 100,000, the asked and the wrong ones.",
+        ),
+    ] = None,
+    form: Annotated[
+        str,
+        typer.Option(
+            metavar="reification|named-graphs|triple-terms", help="How annotations name their statements."
+        ),
+    ] = "reification",
+    base: Annotated[
+        str | None, typer.Option(metavar="IRI", help="What the record's names start with.")
+    ] = None,
+    dataset: Annotated[
+        str | None, typer.Option(metavar="IRI", help="The name of the evaluated dataset.")
+    ] = None,
+    name_annotators: Annotated[
+        bool, typer.Option("--name-annotators", help="Publish the annotators' names.")
+    ] = False,
+) -> None:
+    """Publish the evaluation as linked data: measurements (DQV), provenance (PROV), annotated beliefs.
+
+    Writing back replaces the named graph as a whole, and only that. Credentials come from the environment:
+    KGEVAL_USER and KGEVAL_PASSWORD (with KGEVAL_AUTH=digest for Digest), KGEVAL_TOKEN, or netrc.
+
+    Examples:
+      kgeval publish run -o evaluation.trig
+
+      kgeval publish run --write-back http://example.org/evaluation --endpoint http://localhost:8890/sparql-auth
+    """
+    from rdf_kgeval.publishing.rdf import Annotations, Form, RecordOptions
+    from rdf_kgeval.runs.run import open_run, read_evaluation
+
+    if output is None and write_back is None:
+        raise typer.BadParameter("give --output FILE, --write-back GRAPH-IRI, or both")
+    if annotations not in (None, *Annotations):
+        raise typer.BadParameter(f"annotations are {', '.join(Annotations)}")
+    if form not in tuple(Form):
+        raise typer.BadParameter(f"the form is one of {', '.join(Form)}")
+    options = RecordOptions(
+        annotations=Annotations(annotations) if annotations else None,
+        form=Form(form),
+        base=base,
+        dataset=dataset,
+        name_annotators=name_annotators,
+    )
+    opened = open_run(run)
+    check_output(
+        OutputOptions(publish=output, write_back=write_back, update_endpoint=update_endpoint),
+        has_store=bool(endpoint or opened.config["endpoint"]),
+    )
+    evaluation = read_evaluation(opened)
+    if output is not None:
+        publish_to(opened, evaluation, output, options)
+    if write_back is not None:
+        write_back_to(opened, evaluation, write_back, endpoint, update_endpoint, options)
+
+
+def report(
+    run: RunArgument,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="F.html", help="Write it here.")],
+    format_: Annotated[
+        str, typer.Option("--format", metavar="html|markdown|junit", help="A page, text, or XML for CI.")
+    ] = "html",
+    min_accuracy: MinAccuracy = None,
+    max_margin: MaxMargin = None,
+) -> None:
+    """Write a report: accuracy, how it was obtained, predicates, suspicious beliefs, rules, provenance.
+
+    Examples:
+      kgeval report run -o report.html
+
+      kgeval report run -o report.xml --format junit --min-accuracy 0.9
+    """
+    from rdf_kgeval.runs.run import open_run, read_evaluation
+
+    if format_ not in ("html", "markdown", "junit"):
+        raise typer.BadParameter("the format is html, markdown or junit")
+    check_output(OutputOptions(report=output), has_store=False)
+    opened = open_run(run)
+    evaluation = read_evaluation(opened)
+    report_to(opened, evaluation, output, format_, min_accuracy=min_accuracy, max_margin=max_margin)
+    check(evaluation, min_accuracy, max_margin)
+
+
+def labels(
+    run: RunArgument,
+    wrong: Annotated[bool, typer.Option("--wrong", help="Only what is false.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the labels of beliefs, asked or inferred, with soft truth and reason, as CSV.
+
+    Example:
+      kgeval labels run --wrong > to-repair.csv
+    """
+    from rdf_kgeval.runs.run import open_run, read_evaluation
+
+    opened = open_run(run)
+    rows = _label_rows(opened, read_evaluation(opened), wrong)
+    if as_json:
+        typer.echo("[")
+        for number, row in enumerate(rows):
+            typer.echo(("," if number else "") + json.dumps(row, ensure_ascii=False))
+        typer.echo("]")
+        return
+    writer = csv.DictWriter(sys.stdout, _LABEL_COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+
+
+_LABEL_COLUMNS = ("id", "subject", "predicate", "object", "label", "truth", "source", "reason")
+
+
+def _label_rows(opened: "Run", evaluation: "Evaluation", wrong: bool) -> Iterator[dict[str, Any]]:
+    from rdf_kgeval.inference.explanation import explain, reason
+
+    inference = evaluation.inference
+    for row, label in zip(opened.beliefs.rows.tolist(), inference.label().tolist(), strict=True):
+        if label == 0 or (label == 1 and not wrong):
+            human = row in inference.verdicts
+            told = "" if human else reason(explain(inference, row, most=1), opened.in_words)
+            s, p, o = opened.beliefs.triple(row)
+            yield {
+                "id": opened.beliefs.id(row),
+                "subject": s,
+                "predicate": p,
+                "object": o,
+                "label": label,
+                "truth": round(float(inference.x[row]), 4),
+                "source": "human" if human else "inferred",
+                "reason": told,
+            }
+
+
+COMMANDS: tuple[Callable[..., None], ...] = (labels, publish, report)

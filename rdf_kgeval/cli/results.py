@@ -1,0 +1,79 @@
+"""What came out of an evaluation, told at the terminal."""
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from rdf_kgeval.cli.terminal import print_json, say
+from rdf_kgeval.common.text import plural, printable
+
+if TYPE_CHECKING:
+    from rdf_kgeval.evaluation.evaluation import Evaluation
+
+
+def report(evaluation: "Evaluation", as_json: bool, seconds: float, *, by_predicate: bool = True) -> None:
+    """Print the result."""
+    from rich.console import Console
+
+    result = evaluation.to_json()
+    if as_json:
+        print_json({**result, "seconds": seconds})
+        return
+    Console().print(sentence(result), highlight=False, soft_wrap=True)
+    if by_predicate:
+        print_groups("predicate", result["by_predicate"])
+
+
+def print_groups(title: str, groups: dict[str, dict[str, Any]]) -> None:
+    """Print a table of estimates, a row for each group."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    counts = [
+        column for column in ("beliefs", "asked", "inferred") if column in next(iter(groups.values()), {})
+    ]
+    table = Table(box=None, header_style="bold")
+    table.add_column(title, overflow="fold")
+    for column in (*counts, "accuracy", "interval"):
+        table.add_column(column, justify="right")
+    for name, entry in groups.items():
+        accuracy = "unknown" if entry["accuracy"] is None else f"{entry['accuracy']:.1%}"
+        interval = "{:.1%} to {:.1%}".format(*entry["interval"]) if entry["interval"] else ""
+        cells = (f"{entry[column]:,}" for column in counts)
+        table.add_row(Text(printable(name, 100)), *cells, accuracy, interval)
+    Console().print(table)
+
+
+def sentence(result: dict[str, Any]) -> str:
+    """A result, as `Evaluation.to_json` gives it, in words."""
+    asked, beliefs = result["asked"], plural(result["beliefs"], "belief")
+    known = f"{asked:,} of {beliefs} asked, {result['inferred']:,} inferred"
+    if result["accuracy"] is None:
+        return f"accuracy unknown: {known}"
+    if result["interval"] is None:
+        from rdf_kgeval.evaluation.settings import CONTROLLED
+
+        none = result["policy"] in CONTROLLED
+        why = "which carries no interval" if none else "whose interval is given when asking stops"
+        return (
+            f"accuracy {result['accuracy']:.1%} by {result['policy']}/{result['estimator']}, {why}: {known}"
+        )
+    low, high = result["interval"]
+    sure = f"between {low:.1%} and {high:.1%} ({result['level']:.4g} level)"
+    return f"accuracy {result['accuracy']:.1%}, {sure}: {known}"
+
+
+def check(evaluation: "Evaluation", min_accuracy: float | None, max_margin: float | None) -> None:
+    """Exit code 3 where a threshold that the user set is missed."""
+    accuracy, interval = evaluation.accuracy, evaluation.interval
+    missed = []
+    if min_accuracy is not None and (accuracy is None or not accuracy >= min_accuracy):
+        missed.append(f"the accuracy is below {min_accuracy:g}")
+    if max_margin is not None and (
+        interval is None or not interval[1] - interval[0] <= 2 * max_margin + 1e-9
+    ):
+        missed.append(f"the margin is above {max_margin:g}" if interval else "there is no interval")
+    if missed:
+        say(f"kgeval: {' and '.join(missed)}")
+        raise typer.Exit(3)

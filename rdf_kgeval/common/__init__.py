@@ -1,0 +1,1 @@
+"""What knows nothing of graphs: text, arrays and logs on disk, memory, compiled code."""

@@ -1,0 +1,1 @@
+"""HTTP with one deadline, credentials that stay at their host, documents by IRI."""

@@ -1,0 +1,90 @@
+"""Credentials for an endpoint: taken from the environment or netrc, and never shown."""
+
+import base64
+import netrc
+import os
+import urllib.parse
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rdf_kgeval.common.text import printable
+from rdf_kgeval.errors import InputError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Credentials:
+    """How to sign requests; never shown, logged or saved."""
+
+    user: str = field(default="", repr=False)
+    """User name for Basic or Digest."""
+    password: str = field(default="", repr=False)
+    """Password for Basic or Digest."""
+    token: str = field(default="", repr=False)
+    """Bearer token; it wins over user and password."""
+    digest: bool = False
+    """Use Digest instead of Basic."""
+
+    def __post_init__(self) -> None:
+        if not _is_plain(self.token) or " " in self.token:
+            raise InputError(
+                "the token holds a space, a line break or a letter outside ASCII, which no header may hold; "
+                "set KGEVAL_TOKEN again"
+            )
+        if ":" in self.user and not self.digest:
+            raise InputError("a user name for Basic holds no colon; set KGEVAL_USER again")
+        if self.digest and not _is_plain(self.user + self.password):
+            raise InputError(
+                "Digest needs a user name and password of printable ASCII characters; "
+                "set KGEVAL_USER and KGEVAL_PASSWORD again"
+            )
+
+    @property
+    def by_digest(self) -> bool:
+        """Whether requests are to be signed by Digest, which takes a challenge first."""
+        return self.digest and bool(self.user) and not self.token
+
+    @property
+    def authorization(self) -> str | None:
+        """The Authorization header, where it can be made without a challenge."""
+        if self.token:
+            return f"Bearer {self.token}"
+        if self.user and not self.digest:
+            return "Basic " + base64.b64encode(f"{self.user}:{self.password}".encode()).decode()
+        return None
+
+    @classmethod
+    def from_environment(cls, url: str, environ: Mapping[str, str] = os.environ) -> "Credentials":
+        """Read KGEVAL_TOKEN, or KGEVAL_USER and KGEVAL_PASSWORD, or the host's entry in netrc.
+
+        KGEVAL_AUTH=digest asks for Digest instead of Basic.
+        """
+        kind = environ.get("KGEVAL_AUTH", "basic").lower()
+        if kind not in ("basic", "digest"):
+            raise InputError(f"KGEVAL_AUTH is {printable(kind)!r}; set it to basic or digest")
+        token = environ.get("KGEVAL_TOKEN", "")
+        user, password = environ.get("KGEVAL_USER", ""), environ.get("KGEVAL_PASSWORD", "")
+        if not user and not token:
+            user, password = _from_netrc(urllib.parse.urlsplit(url).hostname or "", environ)
+        return cls(user=user, password=password, token=token, digest=kind == "digest")
+
+
+def _is_plain(text: str) -> bool:
+    return text.isascii() and text.isprintable()
+
+
+def _from_netrc(host: str, environ: Mapping[str, str]) -> tuple[str, str]:
+    try:
+        found = netrc.netrc(environ.get("NETRC")).authenticators(host)
+    except FileNotFoundError:
+        return "", ""
+    except netrc.NetrcParseError as error:
+        # Its message quotes the word that it stopped at, which may be the password.
+        where = f"line {error.lineno} or before in {printable(str(error.filename))}"
+        raise InputError(
+            f"the netrc file cannot be read: see {where}; mend it, and let nobody but you read it"
+        ) from None
+    except UnicodeDecodeError:
+        raise InputError("the netrc file cannot be read: it is not text; mend or remove it") from None
+    except OSError as error:
+        raise InputError(f"the netrc file cannot be read: {error.strerror}; mend or remove it") from error
+    return (found[0] or "", found[2] or "") if found else ("", "")

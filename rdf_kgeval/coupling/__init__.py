@@ -1,0 +1,1 @@
+"""From rules and beliefs to the coupling graph."""

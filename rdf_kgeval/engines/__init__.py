@@ -1,0 +1,1 @@
+"""Where the heavy work is done: in this process, or on Spark."""

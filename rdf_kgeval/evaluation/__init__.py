@@ -1,0 +1,1 @@
+"""The loop between people and the graph: what to ask next, when to stop, what is known."""

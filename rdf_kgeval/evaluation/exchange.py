@@ -1,0 +1,236 @@
+"""Hand-over: tasks for other tools, and their results back as verdicts."""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rdf_kgeval.beliefs.terms import iri
+from rdf_kgeval.common.text import printable
+from rdf_kgeval.errors import InputError
+from rdf_kgeval.evaluation.evaluation import Evaluation
+from rdf_kgeval.evaluation.procedure import Request
+from rdf_kgeval.verdicts.log import Answer, Drawn, Verdict
+
+COLUMNS = ("task", "sentence", "subject", "predicate", "object", "search")
+WORKER = "imported"
+"""Whose answers they are where a file does not say."""
+_ANSWERS = {
+    **dict.fromkeys(("true", "1", "1.0", "yes", "correct", "right"), Answer.TRUE),
+    **dict.fromkeys(("false", "0", "0.0", "no", "incorrect", "wrong"), Answer.FALSE),
+    **dict.fromkeys(("ambiguous", "unsure", "unknown", "maybe", "can't tell"), Answer.AMBIGUOUS),
+}
+_SILENT = ("", "skip", "skipped", "nan", "none", "null")
+
+
+class Result(NamedTuple):
+    """One answer of one worker, as another tool has it."""
+
+    task: str
+    worker: str
+    answer: Answer
+    where: str
+    """File and line, or the number of the task."""
+
+
+def task_rows(evaluation: Evaluation, requests: Iterable[Request]) -> Iterator[dict[str, str]]:
+    """What people need to judge each belief, keyed by its id."""
+    for request in requests:
+        question = evaluation.question(request.position)
+        s, p, o = (printable(iri(term), 500) for term in question.triple)
+        yield {
+            "task": evaluation.belief(request.position),
+            "sentence": printable(question.sentence, 500),
+            "subject": s,
+            "predicate": p,
+            "object": o,
+            "search": question.search,
+        }
+
+
+def write_csv(rows: Iterable[Mapping[str, str]]) -> str:
+    """Tasks as CSV; MTurk takes the same, its columns being the variables of the HIT's layout."""
+    file = io.StringIO()
+    writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({name: _inert(text) for name, text in row.items()} for row in rows)
+    return file.getvalue()
+
+
+def write_label_studio(rows: Iterable[Mapping[str, str]]) -> str:
+    """Tasks as Label Studio imports them."""
+    return json.dumps([{"data": dict(row)} for row in rows], ensure_ascii=False, indent=1) + "\n"
+
+
+FORMATS: dict[str, Callable[[Iterable[Mapping[str, str]]], str]] = {
+    "mturk": write_csv,
+    "labelstudio": write_label_studio,
+    "csv": write_csv,
+}
+
+
+def _inert(text: str) -> str:
+    """A cell that no spreadsheet takes for a formula."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+
+
+def read_results(path: Path) -> list[Result]:
+    """What another tool has gathered: MTurk's batch CSV, Label Studio's JSON, or `task,worker,label`.
+
+    Of several answers of a worker on a task, the last one counts. Empty and skipped ones are left out.
+
+    Raises:
+        InputError: the file cannot be read, or does not say which task an answer belongs to.
+    """
+    name = printable(str(path))
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{name} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name} is not UTF-8 text; save it as UTF-8") from error
+    found = _read_json(text, name) if text.lstrip()[:1] in ("[", "{") else _read_csv(text, name)
+    latest: dict[tuple[str, str], Result] = {}
+    for result in found:
+        latest.pop((result.task, result.worker), None)
+        latest[result.task, result.worker] = result
+    return list(latest.values())
+
+
+def _read_csv(text: str, name: str) -> Iterator[Result]:
+    rows = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+    try:
+        columns = list(rows.fieldnames or ())
+        task = _first(columns, "task", "Input.task", "INPUT:task")
+        worker = _first(columns, "worker", "WorkerId", "performer", "annotator")
+        label = _first(columns, "label", "Answer.label", "Answer.label.label", "answer", "Answer.answer")
+        choices = [
+            column for column in columns if column.startswith("Answer.") and _choice(column) in _ANSWERS
+        ]
+        if task is None or (label is None and not choices):
+            missing = "task" if task is None else "label"
+            raise InputError(
+                f"{name}, line 1: the column {missing} is missing; the columns are task, worker and label, "
+                "or Input.task, WorkerId and Answer.label of MTurk"
+            )
+        for row in rows:
+            where = f"{name}, line {rows.line_num}"
+            if (row.get("AssignmentStatus") or "").strip() == "Rejected" or (row.get("Reject") or "").strip():
+                continue
+            said = row.get(label) if label else None
+            if label is None:
+                ticked = [column for column in choices if (row.get(column) or "").strip().lower() == "true"]
+                said = _choice(ticked[0]) if len(ticked) == 1 else None
+            answer = _answer(said, where)
+            if answer is not None:
+                yield Result((row.get(task) or "").strip(), _name(row.get(worker or "")), answer, where)
+    except csv.Error as error:
+        raise InputError(f"{name}, line {rows.line_num}: not valid CSV: {error}; correct it") from error
+
+
+def _choice(column: str) -> str:
+    return column.rpartition(".")[2].lower()
+
+
+def _first(columns: list[str], *names: str) -> str | None:
+    return next((name for name in names if name in columns), None)
+
+
+def _read_json(text: str, name: str) -> Iterator[Result]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{name} is not valid JSON: {error}; export it again") from error
+    tasks = value if isinstance(value, list) else [value]
+    for number, task in enumerate(tasks, start=1):
+        where = f"{name}, task {number}"
+        if not isinstance(task, dict):
+            raise InputError(f"{where} is not a task of Label Studio; export as JSON or JSON-MIN")
+        data = task["data"] if isinstance(task.get("data"), dict) else task
+        key = str(data.get("task", "")).strip()
+        annotations = task.get(
+            "annotations", [task] if "annotations" not in task and "data" not in task else []
+        )
+        for annotation in annotations if isinstance(annotations, list) else []:
+            if isinstance(annotation, dict) and not annotation.get("was_cancelled"):
+                answer = _answer(_chosen(annotation), where)
+                if answer is not None:
+                    by = annotation.get("completed_by", annotation.get("annotator"))
+                    yield Result(key, _name(by), answer, where)
+
+
+def _chosen(annotation: Mapping[str, Any]) -> Any:
+    """The choice in an annotation, in Label Studio's long form or in its short one."""
+    result = annotation.get("result")
+    for region in result if isinstance(result, list) else []:
+        value = region.get("value") if isinstance(region, dict) else None
+        choices = value.get("choices") if isinstance(value, dict) else None
+        if isinstance(choices, list) and choices:
+            return choices[0]
+    for key in ("label", "choice", "answer"):
+        if isinstance(annotation.get(key), str | bool | int):
+            return annotation[key]
+    return None
+
+
+def _answer(said: Any, where: str) -> Answer | None:
+    text = str("" if said is None else said).strip().lower()
+    if text in _SILENT:
+        return None
+    if text not in _ANSWERS:
+        raise InputError(f"{where}: {printable(text, 40)!r} is not true, false or ambiguous; correct it")
+    return _ANSWERS[text]
+
+
+def _name(worker: Any) -> str:
+    if isinstance(worker, dict):
+        worker = worker.get("email") or worker.get("id")
+    return printable("" if worker is None else str(worker).strip(), 60) or WORKER
+
+
+class Imported(NamedTuple):
+    """What an import brings."""
+
+    verdicts: list[Verdict]
+    known: int
+    """Answers that the run had before."""
+
+
+def to_verdicts(evaluation: Evaluation, results: Iterable[Result], exported: Iterable[str]) -> Imported:
+    """The verdicts that results add to what is known; none where they were imported before.
+
+    Answers on exported tasks are answers to the draws that they were; others are taken as known before.
+
+    Raises:
+        InputError: a result's task is no belief to be evaluated.
+    """
+    asked = set(exported)
+    size = evaluation.graph.n_beliefs
+    draws = {r.position: r for r in evaluation.next(size)} if asked else {}
+    drawn: list[Verdict] = []
+    others: list[Verdict] = []
+    known = 0
+    for task, worker, answer, where in results:
+        if len(task) != 64:
+            raise InputError(
+                f"{where}: {printable(task, 80)!r} is not the id of a belief; nothing is imported"
+            )
+        try:
+            position = evaluation.position(task)
+        except InputError as error:
+            raise InputError(f"{where}: {error}; nothing is imported") from error
+        said = evaluation.opinions_on(position)
+        if worker in said and said[worker].answer is answer:
+            known += 1
+            continue
+        first = next(iter(said.values()), None)
+        request = Request(position, Drawn.CONTROL, workers=evaluation.settings.redundancy)
+        if first is not None:
+            request = Request(position, first.drawn, first.probability, first.workers or request.workers)
+        elif task in asked and position in draws:
+            request = draws[position]
+        target = others if request.drawn is Drawn.CONTROL else drawn
+        target.append(evaluation.verdict(request, answer, worker))
+    return Imported([*drawn, *others], known)

@@ -1,0 +1,225 @@
+"""Policies: which belief to ask a person about next.
+
+Every policy is a frozen description; what it picks follows from the view alone, so that replaying a verdict
+log asks the same questions again.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdf_kgeval.beliefs.table import Ints
+from rdf_kgeval.coupling.graph import CouplingGraph
+from rdf_kgeval.errors import InputError
+from rdf_kgeval.inference.lookahead import Live, Progress
+
+Labels = NDArray[np.int8]
+"""By position in `graph.beliefs.rows`: 1 true, 0 false, -1 unknown."""
+
+ALL_CANDIDATES = 100_000
+"""Up to so many beliefs greedy control looks at all of them, above at a shortlist."""
+SHORTLIST = 7
+"""How many beliefs a shortlist has if the user does not say; the paper tries 3, 5 and 7."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class View:
+    """What a policy may look at; beliefs are named by their position in `graph.beliefs.rows`."""
+
+    graph: CouplingGraph
+    open: NDArray[np.bool_]
+    """Which beliefs may be asked."""
+    label: Labels
+    """What is known or follows, by the policy's own way of labelling."""
+    order: Ints
+    """All beliefs in a random order that the run's seed fixes."""
+    accuracy: float
+    """Share of true beliefs in the seed set."""
+    live: Live | None
+    """Inference, for the policies that look ahead."""
+    progress: Progress | None = None
+
+
+class Policy(Protocol):
+    """How to choose."""
+
+    @property
+    def labelling(self) -> Literal["asked", "contagion", "inference"]:
+        """Whence the labels come that its estimate averages: verdicts alone, contagion or inference."""
+        ...
+
+    def pick(self, view: View, k: int) -> list[int]:
+        """Up to k open beliefs, the best first; none when there is nothing left worth asking."""
+        ...
+
+
+@dataclass(frozen=True)
+class Random:
+    """The paper's baseline: in random order; with inference, whatever is not inferred yet."""
+
+    labelling: Literal["asked", "inference"] = "asked"
+
+    def pick(self, view: View, k: int) -> list[int]:
+        """The next ones in the run's random order."""
+        return _first(view, view.order, k)
+
+
+@dataclass(frozen=True)
+class MaxDegree:
+    """The paper's baseline: those in most constraints first; with inference, whatever is not inferred yet."""
+
+    labelling: Literal["asked", "inference"] = "asked"
+
+    def pick(self, view: View, k: int) -> list[int]:
+        """The next ones by degree, ties by belief id."""
+        beliefs = view.graph.beliefs
+        degree = view.graph.degree[beliefs.rows]
+        order = np.lexsort((beliefs.id_rank[beliefs.rows], -degree)).astype(np.int32)
+        return _first(view, order, k)
+
+
+@dataclass(frozen=True)
+class Cascade:
+    """The paper's baseline after Kempe et al. (2003): verdicts infect neighbours in the coupling graph.
+
+    A random belief without a label is asked, and `Contagion` spreads the answer.
+    """
+
+    labelling: Literal["contagion"] = field(default="contagion", init=False)
+
+    def pick(self, view: View, k: int) -> list[int]:
+        """The next ones in the run's random order that nothing has infected."""
+        return _first(view, view.order, k)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Greedy:
+    """The paper's Algorithm 1: the belief that makes the expected inferable set largest.
+
+    The expectation is over the belief's own truth, whose probability is its soft truth where it is inferred
+    and the accuracy of the seed set elsewhere. Ties go to the smaller belief id.
+    """
+
+    candidates: int | None = None
+    """Look only at so many beliefs, those in most unfulfilled constraints (the paper's approximation)."""
+    labelling: Literal["inference"] = field(default="inference", init=False)
+
+    def __post_init__(self) -> None:
+        if self.candidates is not None and self.candidates < 1:
+            raise InputError(f"greedy control needs at least one candidate, not {self.candidates}")
+
+    def pick(self, view: View, k: int) -> list[int]:
+        """The best first, then the best of those that do not depend on what was picked before them."""
+        beliefs = view.graph.beliefs
+        candidates = self._candidates(view, k)
+        if view.live is None or not len(candidates):
+            return []
+        gains = view.live.gains(candidates, view.progress)
+        x = view.live.x[candidates]
+        pi = np.where(view.label[candidates] >= 0, x, view.accuracy)
+        expected = pi * gains[:, 1] + (1 - pi) * gains[:, 0]
+        # Soft truths that differ by the solver's tolerance must not decide between equal gains.
+        ranked = candidates[np.lexsort((beliefs.id_rank[beliefs.rows[candidates]], -np.round(expected, 4)))]
+        return list(_apart(view.live, ranked, k))
+
+    def _candidates(self, view: View, k: int) -> Ints:
+        open_ = np.flatnonzero(view.open)
+        if self.candidates is None and len(view.label) <= ALL_CANDIDATES:
+            return open_.astype(np.int32)
+        return shortlist(view, max(k, self.candidates or SHORTLIST))
+
+
+def shortlist(view: View, size: int) -> Ints:
+    """The open beliefs that are not inferred and stand in most unfulfilled constraints, ties by belief id.
+
+    A constraint is unfulfilled while one of its atoms is neither asked nor inferred.
+    """
+    graph, beliefs = view.graph, view.graph.beliefs
+    unknown = np.ones(graph.n_atoms, np.bool_)
+    unknown[beliefs.rows] = view.label < 0
+    unfulfilled = (
+        np.logical_or.reduceat(unknown[graph.atom], graph.start[:-1])
+        if graph.n_constraints
+        else np.zeros(0, np.bool_)
+    )
+    before = np.concatenate([[0], np.cumsum(unfulfilled[graph.constraint])])
+    count = np.diff(before[graph.atom_start])[beliefs.rows]
+    open_ = np.flatnonzero(view.open & (view.label < 0))
+    rank = beliefs.id_rank[beliefs.rows[open_]]
+    return open_[np.lexsort((rank, -count[open_]))][:size].astype(np.int32)
+
+
+def _first(view: View, order: Ints, k: int) -> list[int]:
+    chosen = view.open[order] & (view.label[order] < 0)
+    return [int(position) for position in order[chosen][:k]]
+
+
+def _apart(live: Live, ranked: Ints, k: int) -> Iterator[int]:
+    """In rank order, first those whose gains do not depend on one another, then the others."""
+    if k == 1:
+        yield int(ranked[0])
+        return
+    taken: set[int] = set()
+    waiting: list[int] = []
+    for position in map(int, ranked):
+        own = set(live.depends(position).tolist())
+        if taken & own:
+            waiting.append(position)
+        else:
+            taken |= own
+            yield position
+            k -= 1
+        if not k:
+            return
+    yield from waiting[:k]
+
+
+class Contagion:
+    """Labels that verdicts pass to unlabelled neighbours in the coupling graph, one step far, by chance.
+
+    A verdict passes along each constraint with the probability of its most trusted rule. The chances are
+    drawn from the run's seed and the belief alone, so that replaying a log gives the same labels.
+    """
+
+    def __init__(self, graph: CouplingGraph, seed: int) -> None:
+        self._graph = graph
+        self._seed = seed
+        self._position = np.full(graph.n_atoms, -1, np.int32)
+        self._position[graph.beliefs.rows] = np.arange(graph.n_beliefs, dtype=np.int32)
+        trust = np.array([rule.trust for rule in graph.rules], dtype=np.float64)
+        self._trust = (
+            np.maximum.reduceat(trust[graph.rule], graph.rule_start[:-1])
+            if graph.n_constraints
+            else np.zeros(0)
+        )
+        self._label = np.full(graph.n_beliefs, -1, np.int8)
+
+    def label(self) -> Labels:
+        """What was said and what it infected."""
+        return self._label.copy()
+
+    def take(self, position: int, value: float) -> None:
+        """A verdict, and whom it infects."""
+        graph = self._graph
+        self._label[position] = int(value)
+        row = int(graph.beliefs.rows[position])
+        rng = np.random.default_rng([self._seed, row])
+        for j in graph.constraint[graph.atom_start[row] : graph.atom_start[row + 1]]:
+            infected = rng.random() < self._trust[j]
+            near = self._position[graph.atom[graph.start[j] : graph.start[j + 1]]]
+            near = near[near >= 0]
+            if infected:
+                self._label[near[self._label[near] < 0]] = int(value)
+
+
+POLICIES: dict[str, Policy] = {
+    "greedy": Greedy(),
+    "random": Random(),
+    "max-degree": MaxDegree(),
+    "cascade": Cascade(),
+    "random+inference": Random("inference"),
+    "max-degree+inference": MaxDegree("inference"),
+}

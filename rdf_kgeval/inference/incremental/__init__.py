@@ -1,0 +1,1 @@
+"""Solutions that are kept up to date, one verdict after another."""

@@ -1,0 +1,1 @@
+"""The solver: arrays in, the minimum out; it knows nothing of graphs."""

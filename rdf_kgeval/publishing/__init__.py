@@ -1,0 +1,1 @@
+"""What leaves: the record as linked data, and reports for people."""

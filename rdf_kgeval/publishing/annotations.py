@@ -1,0 +1,210 @@
+"""The body of a record: one annotation for each belief, and the constraints that it rests on.
+
+Lines are made straight from the arrays and handed on a chunk at a time.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from hashlib import sha256
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdf_kgeval.beliefs.table import Ints, Role, Triple
+from rdf_kgeval.inference.evidence import Evidence, find_broken, find_evidence
+from rdf_kgeval.namespaces import DQV, KGE, OA, PROV, RDF, RDF_TYPE, XSD
+from rdf_kgeval.publishing.record import (
+    Annotations,
+    Form,
+    Properties,
+    Record,
+    decimal,
+    integer,
+    moments,
+    text,
+)
+from rdf_kgeval.verdicts.log import Answer, Verdict, standing
+
+MANY = 100_000
+"""Of more beliefs than this, only the asked and the wrong ones are annotated unless all are asked for."""
+_CHUNK = 1000
+_LABELS = {1: "True", 0: "False", -1: "Unknown"}
+
+
+def annotate(record: Record) -> Iterator[list[str]]:
+    """Lines about beliefs, then about constraints, in chunks."""
+    evaluation = record.evaluation
+    beliefs, inference = evaluation.graph.beliefs, evaluation.inference
+    label = inference.label()
+    chosen = np.flatnonzero(_chosen(record, label))
+    rows = beliefs.rows[chosen]
+    known = np.isin(rows, np.fromiter(inference.verdicts, np.int64, len(inference.verdicts)))
+    inferred = rows[(label[chosen] >= 0) & ~known]
+    evidence = find_evidence(inference, inferred)
+    constraints = np.union1d(evidence.constraint, find_broken(inference))
+    start, atom, is_head = _atoms(record, constraints)
+    described = np.union1d(rows, atom).astype(np.int32)
+    digests = np.zeros((len(described), 32), np.uint8)
+    lines = _lines(record, described, rows, label[chosen], known, evidence, digests)
+    yield from _chunks(lines)
+    names = digests[np.searchsorted(described, atom)]
+    yield from _chunks(_constraint_lines(record, constraints, start, names, is_head))
+
+
+def _chosen(record: Record, label: NDArray[np.int8]) -> NDArray[np.bool_]:
+    """Which beliefs are annotated, by position."""
+    which = record.options.annotations
+    asked = np.zeros(len(label), bool)
+    asked[record.evaluation.asked] = True
+    wrong: NDArray[np.bool_] = label == 0
+    if which is Annotations.ALL or (which is None and len(label) <= MANY):
+        return np.ones(len(label), bool)
+    if which is None:
+        return np.logical_or(asked, wrong)
+    return asked if which is Annotations.ASKED else wrong
+
+
+def _atoms(record: Record, constraints: Ints) -> tuple[NDArray[np.int64], Ints, NDArray[np.bool_]]:
+    """Where each constraint's beliefs begin, the beliefs, and which are heads; others are left out."""
+    graph = record.evaluation.graph
+    sizes = np.diff(graph.start)[constraints]
+    first = np.concatenate([[0], np.cumsum(sizes)])
+    places = np.repeat(graph.start[constraints] - first[:-1], sizes) + np.arange(first[-1])
+    atom = graph.atom[places]
+    own = np.zeros(graph.n_atoms, bool)
+    own[: len(graph.beliefs)] = graph.beliefs.role == Role.BELIEF
+    kept = own[atom]
+    return np.concatenate([[0], np.cumsum(kept)])[first], atom[kept], graph.sign[places][kept] < 0
+
+
+def _chunks(lines: Iterator[str]) -> Iterator[list[str]]:
+    chunk: list[str] = []
+    for line in lines:
+        chunk.append(line)
+        if len(chunk) >= _CHUNK:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk
+
+
+def _lines(
+    record: Record,
+    described: Ints,
+    rows: Ints,
+    label: NDArray[np.int8],
+    known: NDArray[np.bool_],
+    evidence: Evidence,
+    digests: NDArray[np.uint8],
+) -> Iterator[str]:
+    """Each described belief's statement and, if it is among `rows`, its annotation; fills in the digests."""
+    state = _STATE_FORMS[record.options.form]
+    votes = _votes(record)
+    truth = np.round(record.evaluation.inference.x, 4)
+    first = np.searchsorted(evidence.atom, rows)
+    last = np.searchsorted(evidence.atom, rows, "right")
+    end = record.end
+    type_, target = f"> <{RDF_TYPE}> <{DQV}QualityAnnotation>{end}", f"> <{OA}hasTarget> "
+    motivation = f"> <{OA}motivatedBy> <{DQV}qualityAssessment>{end}"
+    activity = f"> <{PROV}wasGeneratedBy> {record.name('evaluation')}{end}"
+    labels = {value: f"> <{KGE}label> <{KGE}{name}>{end}" for value, name in _LABELS.items()}
+    sources = [f"> <{KGE}source> <{KGE}{name}>{end}" for name in ("Inferred", "Human")]
+    truth_start, truth_end = f'> <{KGE}truth> "', f'"^^<{XSD}decimal>{end}'
+    evidence_start, statement = f"> <{KGE}evidence> <{record.base}constraint/", f"<{record.base}statement/"
+    annotation = f"<{record.base}annotation/"
+    at = 0
+    for number, row in enumerate(described.tolist()):
+        triple = record.evaluation.graph.beliefs.triple(row)
+        digest = sha256("{} {} {} .".format(*triple).encode())
+        digests[number] = np.frombuffer(digest.digest(), np.uint8)
+        id_ = digest.hexdigest()
+        name = f"{statement}{id_}>"
+        yield state(record, name, triple)
+        if at == len(rows) or rows[at] != row:
+            continue
+        own = f"{annotation}{id_}"
+        parts = [own, type_, own, target, name, end, own, motivation, own, activity]
+        value = int(label[at])
+        parts += [own, labels[value], own, truth_start, _fixed(float(truth[row])), truth_end]
+        if value >= 0:
+            parts += [own, sources[int(known[at])]]
+        for j in evidence.constraint[first[at] : last[at]].tolist():
+            parts += [own, evidence_start, str(j), ">", end]
+        if row in votes:
+            parts += record.describe(f"{own}>", _vote_properties(record, votes[row]))
+        yield "".join(parts)
+        at += 1
+
+
+def _fixed(value: float) -> str:
+    text = f"{value:.4f}".rstrip("0")
+    return f"{text}0" if text.endswith(".") else text
+
+
+def _reified(record: Record, name: str, triple: Triple) -> str:
+    s, p, o = (record.term(term) for term in triple)
+    end = record.end
+    return (
+        f"{name} <{RDF_TYPE}> <{RDF}Statement>{end}{name} <{RDF}subject> {s}{end}"
+        f"{name} <{RDF}predicate> {p}{end}{name} <{RDF}object> {o}{end}"
+    )
+
+
+def _in_named_graph(record: Record, name: str, triple: Triple) -> str:
+    s, p, o = (record.term(term) for term in triple)
+    return f"{name} <{RDF_TYPE}> <{KGE}Belief>{record.end}{s} {p} {o} {name} .\n"
+
+
+def _as_triple_term(record: Record, name: str, triple: Triple) -> str:
+    s, p, o = (record.term(term) for term in triple)
+    end = record.end
+    return f"{name} <{RDF_TYPE}> <{KGE}Belief>{end}{name} <{RDF}reifies> <<( {s} {p} {o} )>>{end}"
+
+
+_STATE_FORMS = {
+    Form.REIFICATION: _reified,
+    Form.NAMED_GRAPHS: _in_named_graph,
+    Form.TRIPLE_TERMS: _as_triple_term,
+}
+
+
+def _votes(record: Record) -> dict[int, list[Verdict]]:
+    """By row, the answers that stand, in the order of the log."""
+    votes: dict[int, list[Verdict]] = {}
+    for verdict in standing(record.evaluation.records):
+        votes.setdefault(record.evaluation.graph.beliefs.row(verdict.belief), []).append(verdict)
+    return votes
+
+
+def _vote_properties(record: Record, verdicts: list[Verdict]) -> Properties:
+    answers = Counter(verdict.answer for verdict in verdicts)
+    for answer in Answer:
+        yield f"{KGE}votes{answer.name.title()}", integer(answers[answer])
+    yield KGE + "drawn", text(verdicts[0].drawn)
+    if verdicts[0].probability is not None:
+        yield KGE + "probability", decimal(verdicts[0].probability)
+    for name in sorted({verdict.annotator for verdict in verdicts}):
+        yield PROV + "wasAttributedTo", record.annotator(name)
+    for time in moments(verdicts)[-1:]:
+        yield PROV + "generatedAtTime", time
+
+
+def _constraint_lines(
+    record: Record,
+    constraints: Ints,
+    start: NDArray[np.int64],
+    digests: NDArray[np.uint8],
+    is_head: NDArray[np.bool_],
+) -> Iterator[str]:
+    """Each constraint's rules and statements; `digests[start[i]:start[i + 1]]` name the latter."""
+    graph, end = record.evaluation.graph, record.end
+    rules = [record.digest_name("rule", rule.id) for rule in graph.rules]
+    roles = [f" <{KGE}premise> <{record.base}statement/", f" <{KGE}conclusion> <{record.base}statement/"]
+    for i, j in enumerate(constraints.tolist()):
+        name = f"<{record.base}constraint/{j}>"
+        lines = [f"{name} <{RDF_TYPE}> <{KGE}Constraint>{end}"]
+        for rule in graph.rule[graph.rule_start[j] : graph.rule_start[j + 1]].tolist():
+            lines.append(f"{name} <{KGE}rule> {rules[rule]}{end}")
+        for k in range(start[i], start[i + 1]):
+            lines.append(f"{name}{roles[int(is_head[k])]}{digests[k].tobytes().hex()}>{end}")
+        yield "".join(lines)

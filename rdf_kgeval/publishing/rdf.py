@@ -1,0 +1,152 @@
+"""Publishing an evaluation as linked data: DQV measurements, PROV, and an annotation for each belief."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import pyoxigraph as ox
+
+from rdf_kgeval.beliefs.terms import to_rdflib
+from rdf_kgeval.common.text import printable
+from rdf_kgeval.errors import InputError
+from rdf_kgeval.evaluation.evaluation import Evaluation
+from rdf_kgeval.namespaces import DCTERMS, DQV, KGE, OA, PROV, RDF, RDFS, VOID, XSD
+from rdf_kgeval.publishing.annotations import annotate
+from rdf_kgeval.publishing.measurements import head
+from rdf_kgeval.publishing.record import Annotations as Annotations
+from rdf_kgeval.publishing.record import Form as Form
+from rdf_kgeval.publishing.record import Record, integer
+from rdf_kgeval.publishing.record import RecordOptions as RecordOptions
+from rdf_kgeval.sources.files import Progress
+
+if TYPE_CHECKING:
+    import rdflib
+
+FORMATS = {
+    "trig": ox.RdfFormat.TRIG,
+    "ttl": ox.RdfFormat.TURTLE,
+    "nq": ox.RdfFormat.N_QUADS,
+    "nt": ox.RdfFormat.N_TRIPLES,
+    "jsonld": ox.RdfFormat.JSON_LD,
+}
+"""By file name extension."""
+_PREFIXES = {
+    "kge": KGE, "dqv": DQV, "prov": PROV, "void": VOID, "oa": OA, "dct": DCTERMS, "rdf": RDF, "rdfs": RDFS,
+    "xsd": XSD,
+}  # fmt: skip
+_KINDS = ("statement", "annotation", "constraint", "rule", "partition", "accuracy", "annotator", "input")
+
+
+def make_record(
+    evaluation: Evaluation,
+    options: RecordOptions | None = None,
+    origin: Mapping[str, Any] | None = None,
+    *,
+    quads: bool = True,
+) -> Record:
+    """The record of an evaluation.
+
+    Args:
+        evaluation: what to publish.
+        options: what of it, and under which names.
+        origin: the run's `config.json`, for the provenance.
+        quads: whether the record stands in a named graph.
+    """
+    options = options or RecordOptions()
+    if options.form is Form.NAMED_GRAPHS and not quads:
+        raise InputError(
+            "statements in named graphs need a place for several graphs; write .trig, .nq or .jsonld"
+        )
+    return Record(evaluation, options, origin or {}, quads)
+
+
+def lines_of(record: Record, progress: Progress = lambda *_: None) -> Iterator[str]:
+    """The record as N-Quads (or N-Triples), a chunk of whole lines at a time, always in the same order."""
+    chunk = "".join(head(record, record.evaluation.to_json()))
+    triples = chunk.count(record.end)
+    yield chunk
+    for parts in annotate(record):
+        chunk = "".join(parts)
+        triples += chunk.count(record.end)
+        progress("publishing", triples, None)
+        yield chunk
+    yield from record.describe(record.graph, [(VOID + "triples", integer(triples + 1))])
+
+
+def format_of(path: Path) -> ox.RdfFormat:
+    """The format that a file's name asks for.
+
+    Raises:
+        InputError: it is none in which a record can be written.
+    """
+    found = FORMATS.get(path.suffix.lower().removeprefix("."))
+    if found is None:
+        raise InputError(
+            f"the format of {printable(str(path))} cannot be told from its name; "
+            f"end it in {', '.join(f'.{name}' for name in FORMATS)}"
+        )
+    return found
+
+
+def publish(
+    evaluation: Evaluation,
+    path: Path,
+    options: RecordOptions | None = None,
+    origin: Mapping[str, Any] | None = None,
+    progress: Progress = lambda *_: None,
+) -> None:
+    """Write the record of an evaluation to a file, whole or not at all.
+
+    The format is told from the name: .trig, .ttl, .nq, .nt or .jsonld.
+
+    Raises:
+        InputError: the format is none of these, or the file cannot be written.
+    """
+    rdf_format = format_of(path)
+    if rdf_format == ox.RdfFormat.JSON_LD and options and options.form is Form.TRIPLE_TERMS:
+        raise InputError("JSON-LD has no triple terms; write .trig, .ttl, .nq or .nt")
+    record = make_record(evaluation, options, origin, quads=rdf_format.supports_datasets)
+    new = path.with_name(path.name + ".new")
+    try:
+        with new.open("wb") as file:
+            _write(record, file, rdf_format, progress)
+        new.replace(path)
+    except BaseException as error:
+        with suppress(OSError):
+            new.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise InputError(f"{printable(str(path))} cannot be written: {error.strerror}") from error
+        raise
+
+
+def _write(record: Record, file: IO[bytes], rdf_format: ox.RdfFormat, progress: Progress) -> None:
+    lines = lines_of(record, progress)
+    if rdf_format in (ox.RdfFormat.N_QUADS, ox.RdfFormat.N_TRIPLES):
+        file.writelines(chunk.encode() for chunk in lines)
+        return
+    own = {name: f"{record.base}{name}/" for name in _KINDS}
+    line_format = ox.RdfFormat.N_QUADS if record.quads else ox.RdfFormat.N_TRIPLES
+    quads = (quad for chunk in lines for quad in ox.parse(chunk, format=line_format))
+    ox.serialize(quads, file, format=rdf_format, prefixes={**_PREFIXES, "": record.base, **own})
+
+
+def to_rdf(evaluation: Evaluation, options: RecordOptions | None = None) -> "rdflib.Dataset":
+    """The record of an evaluation as an rdflib Dataset, in a named graph.
+
+    Args:
+        evaluation: what to publish.
+        options: what of it, and under which names; rdflib knows no triple terms.
+    """
+    import rdflib
+
+    if options and options.form is Form.TRIPLE_TERMS:
+        raise InputError("rdflib knows no triple terms; choose another form, or publish to a file")
+    dataset = rdflib.Dataset(default_union=True)
+    for name, namespace in _PREFIXES.items():
+        dataset.bind(name, namespace)
+    for chunk in lines_of(make_record(evaluation, options)):
+        for quad in ox.parse(chunk, format=ox.RdfFormat.N_QUADS):
+            graph = dataset.graph(to_rdflib(quad.graph_name))
+            graph.add((to_rdflib(quad.subject), to_rdflib(quad.predicate), to_rdflib(quad.object)))
+    return dataset

@@ -1,0 +1,185 @@
+"""What a published record is made of: its names, and its lines of N-Quads.
+
+Nothing in a record has a blank node: names are made from digests, so that publishing twice gives the same
+bytes and writing a line to a store twice does no harm.
+"""
+
+import hashlib
+import json
+import urllib.parse
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from decimal import Decimal
+from enum import StrEnum
+from functools import cached_property
+from typing import Any
+
+import pyoxigraph as ox
+
+from rdf_kgeval.beliefs.table import Triple
+from rdf_kgeval.beliefs.terms import iri_term
+from rdf_kgeval.errors import InputError
+from rdf_kgeval.evaluation.evaluation import Evaluation
+from rdf_kgeval.namespaces import XSD
+from rdf_kgeval.rules.rule import to_json
+from rdf_kgeval.verdicts.log import Verdict
+
+Properties = Iterable[tuple[str, str]]
+"""Pairs of a predicate's IRI and an N-Triples term."""
+
+
+class Form(StrEnum):
+    """How an annotation names the statement that it is about."""
+
+    REIFICATION = "reification"
+    """rdf:subject, rdf:predicate and rdf:object, which every store loads."""
+    NAMED_GRAPHS = "named-graphs"
+    """A named graph that holds the statement."""
+    TRIPLE_TERMS = "triple-terms"
+    """A reifier of an RDF 1.2 triple term."""
+
+
+class Annotations(StrEnum):
+    """Which beliefs are annotated."""
+
+    ASKED = "asked"
+    WRONG = "wrong"
+    ALL = "all"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordOptions:
+    """What to publish, and under which names."""
+
+    annotations: Annotations | None = None
+    """Which beliefs to annotate; by default all, and of more than 100,000 the asked and the wrong ones."""
+    form: Form = Form.REIFICATION
+    base: str | None = None
+    """IRI that the record's names start with; by default one made from the run's digest."""
+    dataset: str | None = None
+    """IRI of the evaluated dataset, if it has one."""
+    graph: str | None = None
+    """IRI of the named graph of the record."""
+    name_annotators: bool = False
+    """Whether annotators appear by name rather than by pseudonym."""
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """The names of one evaluation's record."""
+
+    evaluation: Evaluation
+    options: RecordOptions = field(default_factory=RecordOptions)
+    origin: Mapping[str, Any] = field(default_factory=dict)
+    """The run's `config.json`."""
+    quads: bool = True
+    """Whether the lines name the record's graph."""
+
+    @cached_property
+    def key(self) -> str:
+        """Digest of what the evaluation is of and how it began; more verdicts do not change it."""
+        graph, settings = self.evaluation.graph, self.evaluation.settings
+        digest = hashlib.sha256()
+        for part in graph.beliefs.identity():
+            digest.update(part)
+        first = [asdict(record) for record in self.evaluation.records[:1]]
+        for text in (self.rules_digest, json.dumps([settings.fixed(), first], sort_keys=True)):
+            digest.update(text.encode())
+        return digest.hexdigest()
+
+    @cached_property
+    def rules_digest(self) -> str:
+        """Digest of the rules, wherever they were read."""
+        rules = [to_json(rule) for rule in self.evaluation.graph.rules]
+        text = json.dumps(
+            [{k: v for k, v in rule.items() if k != "source"} for rule in rules], sort_keys=True
+        )
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    @cached_property
+    def verdicts_digest(self) -> str:
+        """Digest of the verdict log."""
+        text = json.dumps([asdict(record) for record in self.evaluation.records], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    @cached_property
+    def base(self) -> str:
+        """What all names start with."""
+        base = self.options.base
+        if base is None:
+            return f"https://w3id.org/rdf-kgeval/run/{self.key[:16]}/"
+        if not base.endswith(("/", "#")):
+            raise InputError(f"the base IRI {base!r} must end in / or #, so that names can follow it")
+        return iri_term(base)[1:-1]
+
+    def name(self, kind: str, of: str | int = "") -> str:
+        """The IRI of a thing of the record, as a term."""
+        return f"<{self.base}{kind}/{of}>" if of != "" else f"<{self.base}{kind}>"
+
+    @cached_property
+    def graph(self) -> str:
+        """The named graph of the record, which stands for the record itself."""
+        return iri_term(self.options.graph) if self.options.graph else self.name("record")
+
+    @cached_property
+    def dataset(self) -> str:
+        """The evaluated dataset."""
+        return iri_term(self.options.dataset) if self.options.dataset else self.name("dataset")
+
+    @cached_property
+    def end(self) -> str:
+        """How a line of the record's graph ends."""
+        return f" {self.graph} .\n" if self.quads else " .\n"
+
+    def digest_name(self, kind: str, of: str) -> str:
+        """The IRI of a thing that is named by a digest of its own name."""
+        return self.name(kind, hashlib.sha256(of.encode()).hexdigest()[:16])
+
+    def annotator(self, name: str) -> str:
+        """An annotator's IRI, from which the name cannot be told without the run."""
+        return self.digest_name("annotator", f"{self.key} {name}")
+
+    def term(self, term: str) -> str:
+        """A term as it is published: blank nodes get IRIs."""
+        return self.name("blank", urllib.parse.quote(term[2:], safe="")) if term[0] == "_" else term
+
+    def triple(self, row: int) -> Triple:
+        """The triple of a row as it is published."""
+        s, p, o = self.evaluation.graph.beliefs.triple(row)
+        return (self.term(s), p, self.term(o)) if s[0] == "_" or o[0] == "_" else (s, p, o)
+
+    def describe(self, subject: str, properties: Properties) -> Iterator[str]:
+        """Lines about a subject."""
+        for predicate, value in properties:
+            yield f"{subject} <{predicate}> {value}{self.end}"
+
+
+def text(value: str) -> str:
+    """A string as a term."""
+    return str(ox.Literal(value))
+
+
+def integer(value: int) -> str:
+    """A whole number as a term."""
+    return f'"{value}"^^<{XSD}integer>'
+
+
+def decimal(value: float) -> str:
+    """A number as a term that reads back as the same number."""
+    return f'"{Decimal(repr(float(value))):f}"^^<{XSD}decimal>'
+
+
+def moment(value: str) -> str | None:
+    """A time of the verdict log as a term in UTC, if it is one; such terms sort by time."""
+    try:
+        found = datetime.fromisoformat(value)
+        found = found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+    return f'"{found.isoformat()}"^^<{XSD}dateTime>'
+
+
+def moments(verdicts: Iterable[Verdict]) -> list[str]:
+    """The times of verdicts as terms, the first one first."""
+    return sorted(filter(None, (moment(verdict.time) for verdict in verdicts)))

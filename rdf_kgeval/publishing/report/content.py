@@ -1,0 +1,295 @@
+"""What a report tells, gathered from an evaluation; how it looks is for `reportpage` and `reporttext`."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from rdf_kgeval.beliefs.names import readable
+from rdf_kgeval.beliefs.table import Triple
+from rdf_kgeval.common.text import plural, printable
+from rdf_kgeval.estimation import DESIGNS
+from rdf_kgeval.evaluation.evaluation import Evaluation
+from rdf_kgeval.evaluation.procedure import Point
+from rdf_kgeval.evaluation.settings import Settings
+from rdf_kgeval.inference.explanation import explain, reason
+from rdf_kgeval.inference.model import UNKNOWN
+from rdf_kgeval.inference.rule_weights import track_rules
+from rdf_kgeval.publishing.record import Record
+from rdf_kgeval.sources.files import Progress
+from rdf_kgeval.verdicts.log import AMBIGUOUS, FALSE, TRUE, Answer, standing
+
+SUSPICIOUS = 25
+"""How many suspicious beliefs, and how many that people called wrong, are listed."""
+POINTS = 400
+"""How many points of the history are drawn."""
+
+_POLICIES = {
+    "stratified": "a random sample of the beliefs, drawn predicate by predicate in proportion to what each "
+    "can still teach",
+    "srs": "a simple random sample of the beliefs",
+    "twcs": "a random sample of subjects, and of up to three beliefs of each",
+    "assisted": "a random sample of the beliefs, with inference to tell where it is worth looking",
+    "anytime": "a random sample of the beliefs, with an interval that holds whenever one looks",
+    "greedy": "the beliefs from which most others were expected to follow, after some random ones",
+    "random": "beliefs at random",
+    "random+inference": "beliefs at random, and inferred others from them",
+    "max-degree": "the beliefs that most rules touch, after some random ones",
+    "max-degree+inference": "the beliefs that most rules touch, after some random ones",
+    "cascade": "beliefs whose answer spreads furthest along the rules, after some random ones",
+}
+_OVERCONFIDENT = ("srs/ahpd", "twcs/ahpd", "twcs/wilson")
+"""Published methods whose intervals hold the truth less often than they say; see benchmarks/COVERAGE.md."""
+_STOPS = {
+    "margin": "Asking stopped when the interval was narrow enough.",
+    "budget": "Asking stopped when the budget was spent.",
+    "everything asked": "Every belief has been asked.",
+    "everything inferred": "Asking stopped when every belief had been asked or inferred.",
+    "converged": "Asking stopped when the estimate no longer moved.",
+}
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """A belief that is held to be false."""
+
+    sentence: str
+    triple: Triple
+    truth: float
+    reason: str
+    """Why; empty where people said so."""
+
+
+@dataclass(frozen=True)
+class Trusted:
+    """A rule, and how it fared under the verdicts."""
+
+    name: str
+    groundings: int
+    strength: str
+    tested: float
+    held: float
+
+
+@dataclass(frozen=True)
+class Annotator:
+    """Who answered, by pseudonym, and what."""
+
+    name: str
+    answers: Mapping[Answer, int]
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything that a report tells."""
+
+    title: str
+    result: Mapping[str, Any]
+    """What `kgeval estimate --json` prints, but for the seconds."""
+    how: tuple[str, ...]
+    """How it was obtained, in sentences."""
+    predicates: Mapping[str, str]
+    """The predicates' names for people, by IRI."""
+    coverage: Mapping[str, int]
+    """How many beliefs are known in which way."""
+    history: tuple[Point, ...]
+    suspects: tuple[Suspect, ...]
+    wrong: tuple[Suspect, ...]
+    counts: tuple[int, int]
+    """How many suspects and wrong ones there are in all."""
+    rules: tuple[Trusted, ...]
+    annotators: tuple[Annotator, ...]
+    provenance: tuple[tuple[str, str], ...]
+    """Pairs of what and its value."""
+    name: str
+    """The evaluation's IRI."""
+    dataset: str
+    """The dataset's IRI."""
+
+
+def gather(evaluation: Evaluation, origin: Mapping[str, Any], progress: Progress = lambda *_: None) -> Report:
+    """Gather what a report tells.
+
+    Args:
+        evaluation: what to report on.
+        origin: the run's `config.json`.
+        progress: called while it takes time.
+    """
+    progress("reporting", 0, None)
+    record = Record(evaluation, origin=origin)
+    result = evaluation.to_json()
+    suspects, wrong, counts = _suspects(evaluation)
+    return Report(
+        title=_title(origin),
+        result=result,
+        how=tuple(_how(evaluation, result)),
+        predicates={iri: _name(evaluation, iri) for iri in result["by_predicate"]},
+        coverage=_coverage(evaluation),
+        history=tuple(evaluation.trace(POINTS)),
+        suspects=suspects,
+        wrong=wrong,
+        counts=counts,
+        rules=tuple(_rules(evaluation)),
+        annotators=tuple(_annotators(evaluation, record)),
+        provenance=tuple(_provenance(evaluation, origin, record)),
+        name=record.name("evaluation")[1:-1],
+        dataset=record.dataset[1:-1],
+    )
+
+
+def _name(evaluation: Evaluation, predicate: str) -> str:
+    term = evaluation.graph.beliefs.terms.find(f"<{predicate}>")
+    name = readable(f"<{predicate}>") if term is None else evaluation.names.of(term)
+    return printable(name, 80)
+
+
+def _title(origin: Mapping[str, Any]) -> str:
+    files = [file["path"].rpartition("/")[2] for file in origin.get("files", ()) if file["role"] == "belief"]
+    graph = (origin.get("scope") or {}).get("graph")
+    names = files or [graph or origin.get("endpoint") or "the graph"]
+    return printable(
+        names[0] if len(names) == 1 else f"{names[0]} and {plural(len(names) - 1, 'file')} more", 80
+    )
+
+
+def _how(evaluation: Evaluation, result: Mapping[str, Any]) -> list[str]:
+    settings = evaluation.settings
+    chosen = _POLICIES.get(settings.policy, f"beliefs chosen by the policy {settings.policy}")
+    sentences = [
+        f"People were asked about {chosen}: {result['asked']:,} of {plural(result['beliefs'], 'belief')}."
+    ]
+    if result["stopped"]:
+        sentences.append(_STOPS.get(result["stopped"], f"Asking stopped: {result['stopped']}."))
+    else:
+        sentences.append("Asking goes on; the figures are those of now.")
+    sentences.append(_interval(settings, result))
+    if result["inferred"]:
+        sentences.append(
+            f"{plural(result['inferred'], 'other belief')} got a label by inference: rules tie beliefs "
+            "together, so that what people said of some tells of others."
+        )
+    sentences.append(_errors(settings))
+    if evaluation.note:
+        sentences.append(f"Note: {evaluation.note}.")
+    return sentences
+
+
+def _interval(settings: Settings, result: Mapping[str, Any]) -> str:
+    times = f"{100 * settings.level:.4g} times in 100"
+    if settings.method not in DESIGNS:
+        return f"The method {settings.method} carries no interval."
+    if result["interval"] is None:
+        return "An interval is given at the end; to look at one before would spoil it."
+    if settings.method in _OVERCONFIDENT:
+        return (
+            f"The interval is meant to hold the true accuracy {times}; where one stops as soon as it is "
+            f"narrow, as usual, {settings.method} keeps this promise less often."
+        )
+    return f"Evaluations made and stopped in this way have the true accuracy in their interval {times}."
+
+
+def _errors(settings: Settings) -> str:
+    if settings.error_rate:
+        return f"The estimate allows for {settings.error_rate:.1%} of wrong answers."
+    return "Every answer is taken as right."
+
+
+def _coverage(evaluation: Evaluation) -> dict[str, int]:
+    label = evaluation.label()
+    said = Counter(found.outcome for found in evaluation.findings.values())
+    unasked = np.ones(len(label), bool)
+    unasked[evaluation.asked] = False
+    return {
+        "said to be true": said[TRUE],
+        "inferred to be true": int((label[unasked] == 1).sum()),
+        "unknown": int((label[unasked] < 0).sum()),
+        "ambiguous": said[AMBIGUOUS],
+        "inferred to be false": int((label[unasked] == 0).sum()),
+        "said to be false": said[FALSE],
+    }
+
+
+def _suspects(evaluation: Evaluation) -> tuple[tuple[Suspect, ...], tuple[Suspect, ...], tuple[int, int]]:
+    """Beliefs of low soft truth that nobody was asked about, and beliefs that people called wrong."""
+    graph, inference = evaluation.graph, evaluation.inference
+    rows = graph.beliefs.rows
+    x = inference.x[rows]
+    asked = np.zeros(len(rows), bool)
+    asked[evaluation.asked] = True
+    low = np.flatnonzero((x < UNKNOWN - 1e-3) & ~asked)
+    low = low[np.lexsort((low, np.round(x[low], 4)))]
+    wrong = [position for position, found in evaluation.findings.items() if found.outcome == FALSE]
+
+    def in_words(atom: int) -> str:
+        return printable(evaluation.names.in_words(graph.triple(atom)), 200)
+
+    def suspect(position: int, why: bool) -> Suspect:
+        row = int(rows[position])
+        told = reason(explain(inference, row, most=1), in_words) if why else ""
+        return Suspect(
+            in_words(row), graph.triple(row), float(x[position]), told.replace("you said", "people said")
+        )
+
+    return (
+        tuple(suspect(int(position), True) for position in low[:SUSPICIOUS]),
+        tuple(suspect(position, False) for position in wrong[-SUSPICIOUS:]),
+        (len(low), len(wrong)),
+    )
+
+
+def _rules(evaluation: Evaluation) -> list[Trusted]:
+    """The rules that tie something, those that failed most first."""
+    graph = evaluation.graph
+    tracks = track_rules(graph, evaluation.known()) if graph.rules else []
+    found = [
+        Trusted(
+            name=printable(rule.summary or rule.id, 200),
+            groundings=int(n),
+            strength=f"{rule.trust:.3g}" if rule.weight is None else f"weight {rule.weight:.3g}",
+            tested=track.forward,
+            held=track.forward_held,
+        )
+        for rule, n, track in zip(graph.rules, graph.groundings, tracks, strict=True)
+        if n
+    ]
+    return sorted(
+        found, key=lambda rule: (rule.held - rule.tested, -rule.tested, -rule.groundings, rule.name)
+    )
+
+
+def _annotators(evaluation: Evaluation, record: Record) -> list[Annotator]:
+    verdicts = standing(evaluation.records)
+    found = [
+        Annotator(
+            record.annotator(name)[1:-1].rpartition("/")[2][:8],
+            Counter(verdict.answer for verdict in verdicts if verdict.annotator == name),
+        )
+        for name in sorted({verdict.annotator for verdict in verdicts})
+    ]
+    return sorted(found, key=lambda annotator: (-sum(annotator.answers.values()), annotator.name))
+
+
+def _provenance(evaluation: Evaluation, origin: Mapping[str, Any], record: Record) -> list[tuple[str, str]]:
+    times = sorted(verdict.time for verdict in standing(evaluation.records))
+    files = [(file["role"].replace("_", " "), file) for file in origin.get("files", ())]
+    files += [("ontology", file) for file in origin.get("ontologies", ())]
+    pairs = [(role, f"{file['path'].rpartition('/')[2]} (SHA-256 {file['sha256']})") for role, file in files]
+    if origin.get("endpoint"):
+        pairs.append(("endpoint", origin["endpoint"]))
+    scope = origin.get("scope") or {}
+    pairs += [(name, str(scope[name])) for name in ("graph", "query") if scope.get(name)]
+    pairs += [("predicate", predicate) for predicate in scope.get("predicates", ())]
+    pairs.append(("rules", f"{plural(len(evaluation.graph.rules), 'rule')} (SHA-256 {record.rules_digest})"))
+    pairs.append(("settings", evaluation.settings.described()))
+    pairs.append(("seed", str(evaluation.settings.seed)))
+    if times:
+        pairs.append(("first and last answer", f"{times[0]} to {times[-1]}"))
+    pairs.append(
+        ("work", f"about {evaluation.cost / 3600:.1f} hours, at 45 s per entity and 25 s per triple")
+    )
+    pairs += [("note", note) for note in origin.get("notes", ())]
+    pairs.append(("software", f"rdf_kgeval {version('rdf-kgeval')}"))
+    return [(what, printable(value, 500)) for what, value in pairs]

@@ -1,0 +1,1 @@
+"""Rules mined from the beliefs themselves."""

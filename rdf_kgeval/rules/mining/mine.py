@@ -1,0 +1,148 @@
+"""Horn rules mined from the beliefs themselves, with the measures of AMIE (Galárraga et al., WWW 2013).
+
+Three kinds: closed paths of up to three triples, forwards or backwards, from ?x to ?y; rules with constants,
+`p(x, c) -> q(x, d)`; and type signatures, `p(x, y) -> x is a C` or `y is a C`. A grounding whose head is one
+of its own body's triples never counts. With that,
+
+- support is the number of distinct heads that are asserted and have a body that holds;
+- head coverage is support over the number of asserted triples that match the head;
+- standard confidence is support over the number of distinct heads with a body that holds;
+- PCA confidence is support over those of them whose more functional argument has some triple of the head's
+  predicate: the subject unless the predicate has more distinct objects than subjects. Of a head with a
+  constant, it is the variable that must have one.
+
+Every triple counts, whatever its role, as every triple can ground a rule; but a predicate whose triples are
+all given as true is no head, since nothing is to be inferred of it.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations, permutations
+
+from rdf_kgeval.beliefs.table import Beliefs
+from rdf_kgeval.rules.mining.constants import mine_constants, mine_signatures
+from rdf_kgeval.rules.mining.index import Found, MiningIndex, MiningOptions
+from rdf_kgeval.rules.mining.paths import PathMiner
+from rdf_kgeval.rules.mining.wording import Wording, distinct_ids
+from rdf_kgeval.rules.rule import Measures, Pattern, Rule
+from rdf_kgeval.sources.files import Progress
+
+_Shape = tuple[tuple[str, ...], ...]
+_Patterned = tuple[Found, tuple[Pattern, ...], Pattern]
+
+
+def mine(
+    beliefs: Beliefs,
+    options: MiningOptions | None = None,
+    *,
+    known: Iterable[Rule] = (),
+    progress: Progress = lambda *_: None,
+    threads: int | None = None,
+) -> list[Rule]:
+    """Mine rules from beliefs, the best first for each head.
+
+    Args:
+        beliefs: the graph.
+        options: what to look for, and which rules to keep.
+        known: rules from elsewhere, such as an ontology's, that are not to be found again.
+        progress: called as the mining goes on.
+        threads: how many threads may work; by default one for each core. The result does not depend on it.
+    """
+    known = list(known)
+    index = MiningIndex(beliefs, options or MiningOptions())
+    paths = PathMiner(index, progress, threads or os.cpu_count() or 1)
+    found = [*paths.mine(), *mine_signatures(index, known), *mine_constants(index, progress)]
+    if not index.options.keep_redundant:
+        found = list(_without_redundant(found))
+    stated = {_shape(rule.body, rule.head) for rule in known if rule.is_plain}
+    rules = [(f, *_patterns(index, f)) for f in found if _is_writable(index, f)]
+    rules = [rule for rule in rules if _shape(*rule[1:]) not in stated]
+    rules.sort(key=lambda rule: (rule[0].head >> 1, -rule[0].confidence, -rule[0].support, *rule[1:]))
+    kept = list(_capped(index, rules, paths))
+    pairs = paths.count_pairs([f for f, *_ in kept])
+    wording = Wording(beliefs)
+    return distinct_ids(
+        [
+            _rule(f._replace(pairs=n), body, head, wording)
+            for (f, body, head), n in zip(kept, pairs, strict=True)
+            if n >= 0
+        ]
+    )
+
+
+def _is_writable(index: MiningIndex, found: Found) -> bool:
+    """Whether SPARQL parsers agree on its constants: not so for a backslash before a u."""
+    ends = [end for end in (found.head_end, found.body_end) if end >= 0]
+    return not any("\\u" in index.beliefs.terms[end].lower() for end in ends)
+
+
+def _capped(index: MiningIndex, rules: Iterable[_Patterned], paths: PathMiner) -> Iterator[_Patterned]:
+    """The best rules for each head's predicate or class that do not have too many groundings."""
+    kept: Counter[tuple[int, int]] = Counter()
+    for rule in rules:
+        found = rule[0]
+        is_class = index.type is not None and found.head == 2 * index.type
+        key = found.head >> 1, found.head_end if is_class else -1
+        is_full = index.options.max_per_head is not None and kept[key] >= index.options.max_per_head
+        if not is_full and paths.is_wieldy(found):
+            kept[key] += 1
+            yield rule
+
+
+def _patterns(index: MiningIndex, found: Found) -> tuple[tuple[Pattern, ...], Pattern]:
+    """Body and head."""
+    terms = index.beliefs.terms
+    inner = {1: [], 2: ["?z"], 3: ["?z", "?w"]}[len(found.path)]
+    end = "?y" if found.body_end < 0 else terms[found.body_end]
+    stops = ["?x", *inner, end]
+    body = tuple(_pattern(index, step, *stops[i : i + 2]) for i, step in enumerate(found.path))
+    return body, _pattern(index, found.head, "?x", end if found.head_end < 0 else terms[found.head_end])
+
+
+def _pattern(index: MiningIndex, step: int, near: str, far: str) -> Pattern:
+    predicate = index.predicate(step)
+    return (far, predicate, near) if step & 1 else (near, predicate, far)
+
+
+def _rule(f: Found, body: tuple[Pattern, ...], head: Pattern, wording: Wording) -> Rule:
+    return Rule(
+        id=wording.id(body, head),
+        summary=wording.sentence(body, head),
+        body=body,
+        head=head,
+        confidence=round(f.confidence, 6),
+        measures=Measures(f.support, f.support / f.head_size, f.support / f.body),
+    )
+
+
+def _without_redundant(found: Sequence[Found]) -> Iterator[Found]:
+    """Leave out what is no better than a rule for the same head that asks for less."""
+    best = {(f.head, f.head_end, f.path, f.body_end): f.confidence for f in found}
+    for f in found:
+        if all(best.get(key, -1.0) < f.confidence for key in _simpler(f)):
+            yield f
+
+
+def _simpler(f: Found) -> Iterator[tuple[int, int, tuple[int, ...], int]]:
+    """The rules of which a rule is a longer or more special form."""
+    for n in range(1, len(f.path)):
+        for path in combinations(f.path, n):
+            yield f.head, f.head_end, path, f.body_end
+    if f.body_end >= 0:
+        yield f.head, f.head_end, f.path, -1
+        if f.body_end == f.head_end:
+            general = f.path if not f.head & 1 else tuple(step ^ 1 for step in f.path)
+            yield f.head & ~1, -1, general, -1
+
+
+def _shape(body: Sequence[Pattern], head: Pattern | None) -> _Shape:
+    """A rule without the names of its variables and the order of its body."""
+    return min(_renamed((*order, head or ("", "", ""))) for order in permutations(body[:4]))
+
+
+def _renamed(patterns: Sequence[Pattern]) -> _Shape:
+    names: dict[str, str] = {}
+    return tuple(
+        tuple(names.setdefault(t, f"?{len(names)}") if t.startswith("?") else t for t in p) for p in patterns
+    )

@@ -1,0 +1,228 @@
+"""Walks over the triples of a graph, compiled: an index of the triples, and what paths lead to.
+
+A step is a predicate walked forwards (an even number) or backwards (the odd one after it). A path of up to
+three steps is one number in base `n_steps + 1`: its first step is the last digit, and no step is 0.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdf_kgeval.common.jit import compiled
+
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def kernel(function: _F) -> _F:
+    """Compile a function over arrays, with exact arithmetic."""
+    return compiled(function, Path(__file__).parent.glob("*.py"))
+
+
+class Graph(NamedTuple):
+    """Each triple as two half-edges, by node, step and neighbour; those of a node and step are a block."""
+
+    n_steps: int
+    first: Longs
+    """The first block of each node, and one past the last of all."""
+    step: Ints
+    """The step of each block."""
+    start: Longs
+    """The first half-edge of each block, and one past the last of all."""
+    node: Ints
+    """The neighbour of each half-edge."""
+    triple: Ints
+    """The triple of each half-edge."""
+    step_of: Ints
+    """The step of each half-edge."""
+
+
+def make_graph(s: Ints, p: Ints, o: Ints, n_nodes: int) -> Graph:
+    """Index triples; `p` numbers the predicates from 0 without gaps."""
+    near, far = np.concatenate([s, o]), np.concatenate([o, s])
+    step = np.concatenate([2 * p, 2 * p + 1])
+    order = np.lexsort((far, step, near))
+    near, far, step = near[order], far[order], step[order]
+    triple = np.tile(np.arange(len(s), dtype=np.int32), 2)[order]
+    new = np.ones(len(near), dtype=bool)
+    new[1:] = (near[1:] != near[:-1]) | (step[1:] != step[:-1])
+    start = np.append(np.flatnonzero(new), len(near))
+    first = np.searchsorted(near[start[:-1]], np.arange(n_nodes + 1))
+    n_steps = 2 * (int(p.max(initial=-1)) + 1)
+    return Graph(n_steps, first.astype(np.int64), step[start[:-1]], start.astype(np.int64), far, triple, step)
+
+
+def degrees(graph: Graph) -> Longs:
+    """How many half-edges each node has."""
+    ends: Longs = graph.start[graph.first]
+    return np.diff(ends)
+
+
+def two_walks(graph: Graph) -> Longs:
+    """How many walks of two steps start at each node."""
+    total = np.concatenate([[0], np.cumsum(degrees(graph)[graph.node])])
+    ends = graph.start[graph.first]
+    return np.asarray(total[ends[1:]] - total[ends[:-1]], dtype=np.int64)
+
+
+class Heads(NamedTuple):
+    """Triples of one predicate, seen from one end: walks start at `near` and are to end at `far`."""
+
+    near: Ints
+    far: Ints
+    triple: Ints
+
+
+@kernel
+def find_block(graph: Graph, node: int, step: int) -> int:
+    """The block of a node's step, or -1."""
+    low, high = graph.first[node], graph.first[node + 1]
+    while low < high:
+        middle = (low + high) // 2
+        if graph.step[middle] < step:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < graph.first[node + 1] and graph.step[low] == step else -1
+
+
+@kernel
+def occurring(graph: Graph, node: Ints) -> Longs:
+    """For each step, how many of the nodes can take it; nodes count as often as they are listed."""
+    counts = np.zeros(graph.n_steps, np.int64)
+    for i in range(len(node)):
+        for b in range(graph.first[node[i]], graph.first[node[i] + 1]):
+            counts[graph.step[b]] += 1
+    return counts
+
+
+@kernel
+def can_take(graph: Graph, node: Ints, step: int) -> Flags:
+    """Which of the nodes can take a step."""
+    can = np.zeros(len(node), np.bool_)
+    for i in range(len(node)):
+        can[i] = find_block(graph, node[i], step) >= 0
+    return can
+
+
+@kernel
+def walk_costs(graph: Graph, heads: Heads, head: int, start: Flags) -> NDArray[np.float64]:
+    """How many walks of two steps start at the near ends, by their steps, the head not being the first.
+
+    Where there are some, the walks of one step that may be in vain are added.
+
+    Args:
+        graph: the triples.
+        heads: sorted by `near`.
+        head: the step that the heads are, from their near ends.
+        start: which first steps to take.
+    """
+    cost, single = np.zeros((graph.n_steps, graph.n_steps)), np.zeros(graph.n_steps)
+    i = 0
+    while i < len(heads.near):
+        x, repeats = heads.near[i], 0
+        while i < len(heads.near) and heads.near[i] == x:
+            y = heads.far[i]
+            if start[head]:
+                for c in range(graph.first[y], graph.first[y + 1]):
+                    cost[head, graph.step[c]] -= graph.start[c + 1] - graph.start[c]
+            repeats += 1
+            i += 1
+        for b in range(graph.first[x], graph.first[x + 1]):
+            if start[graph.step[b]]:
+                single[graph.step[b]] += repeats * (graph.start[b + 1] - graph.start[b])
+                for e in range(graph.start[b], graph.start[b + 1]):
+                    z = graph.node[e]
+                    for c in range(graph.first[z], graph.first[z + 1]):
+                        cost[graph.step[b], graph.step[c]] += repeats * (graph.start[c + 1] - graph.start[c])
+    for one in range(graph.n_steps):
+        for two in range(graph.n_steps):
+            if cost[one, two] > 0:
+                cost[one, two] += single[one]
+    return cost
+
+
+STOPPED = -1
+"""A count that was given up because the pairs already rule the path out."""
+TOO_LONG = -2
+"""A count that was given up after too many walks."""
+
+
+@kernel
+def _advance(
+    graph: Graph, here: Ints, n: int, step: int, turn: int, seen: Longs, there: Ints
+) -> tuple[int, int]:
+    """Where a step leads from the first `n` of `here`, each node once; and how many walks that takes."""
+    m, taken = 0, n
+    for i in range(n):
+        b = find_block(graph, here[i], step)
+        if b >= 0:
+            taken += graph.start[b + 1] - graph.start[b]
+            for e in range(graph.start[b], graph.start[b + 1]):
+                node = graph.node[e]
+                if seen[node] != turn:
+                    seen[node] = turn
+                    there[m] = node
+                    m += 1
+    return m, taken
+
+
+@kernel
+def _asserted(graph: Graph, x: int, head: int, reached: Ints, n: int, turn: int, seen: Longs) -> int:
+    """How many of the first `n` reached nodes the step `head` leads to from `x`."""
+    b = find_block(graph, x, head) if head >= 0 else -1
+    if b < 0:
+        return 0
+    hits = 0
+    for j in range(n):
+        seen[reached[j]] = turn
+    for e in range(graph.start[b], graph.start[b + 1]):
+        hits += seen[graph.node[e]] == turn
+    return hits
+
+
+@kernel
+def connect(
+    graph: Graph,
+    near: Ints,
+    head: int,
+    paths: Longs,
+    support: Longs,
+    min_confidence: float,
+    max_walks: float,
+) -> tuple[Longs, Longs]:
+    """How many pairs (x, y), x one of `near`, each path connects; and how many of them the step `head` does.
+
+    A path is STOPPED as soon as its support is less than `min_confidence` of it and of the pairs that `head`
+    does not connect.
+    """
+    n = len(graph.first) - 1
+    seen = np.full(n, -1)
+    here, there = np.zeros(n, np.int32), np.zeros(n, np.int32)
+    pairs, hits = np.zeros(len(paths), np.int64), np.zeros(len(paths), np.int64)
+    for k in range(len(paths)):
+        walked = 0
+        for i in range(len(near)):
+            turn = 4 * (k * len(near) + i)
+            here[0], m, rest = near[i], 1, paths[k]
+            while rest:
+                turn += 1
+                m, taken = _advance(graph, here, m, rest % (graph.n_steps + 1) - 1, turn, seen, there)
+                walked += taken
+                here, there = there, here
+                rest //= graph.n_steps + 1
+            pairs[k] += m
+            hits[k] += _asserted(graph, near[i], head, here, m, turn, seen)
+            if support[k] / (support[k] + pairs[k] - hits[k]) < min_confidence:
+                pairs[k] = STOPPED
+                break
+            if walked > max_walks:
+                pairs[k] = TOO_LONG
+                break
+    return pairs, hits

@@ -1,0 +1,1 @@
+"""Run directories: made whole, opened, checked for damage."""

@@ -1,0 +1,122 @@
+"""`config.json`, and how damage to a run directory is noticed.
+
+It has the SHA-256 of every file that never changes, and a check sum of itself.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from rdf_kgeval.common.arrays import damaged
+from rdf_kgeval.common.disk import read_plain
+from rdf_kgeval.common.text import printable
+from rdf_kgeval.common.validation import fits
+from rdf_kgeval.errors import RunError
+
+FORMAT = 2
+VERDICTS = "verdicts.jsonl"
+"""Beside `config.json`, the log of what people said."""
+_SHAPE: dict[str, Any] = {
+    "files": list[dict[str, str]],
+    "endpoint": str | None,
+    "scope": {"predicates": list[str], "graph": str | None, "query": str | None},
+    "labels": {"properties": list[str], "lang": str},
+    "notes": list[str],
+    "memory_limit": int | None,
+    "sha256": dict[str, str],
+}
+"""Of `config.json`, what commands count on."""
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """Read `config.json` and check it.
+
+    Raises:
+        RunError: there is none, or it was changed.
+    """
+    name, path = printable(str(folder)), folder / "config.json"
+    try:
+        config = json.loads(read_plain(path))
+        version = config["version"]
+        whole = version != FORMAT or (
+            fits(config, _SHAPE)
+            and all({"path", "role", "sha256"} <= file.keys() for file in config["files"])
+            and all(Path(file).parts[0] in ("beliefs", "coupling") for file in config["sha256"])
+            and config.pop("check") == _check_sum(config)
+        )
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise RunError(f"{name} is not a run directory; make one with kgeval init {name} FILE") from error
+    except OSError as error:
+        raise damaged(path, error.strerror or "it cannot be read") from error
+    except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
+        raise damaged(path, "it is not what kgeval wrote") from error
+    if not whole:
+        raise damaged(path, "it is not what kgeval wrote")
+    if version != FORMAT:
+        raise RunError(
+            f"{name} was made by another version of kgeval; make the run again with kgeval init and copy "
+            "verdicts.jsonl into it"
+        )
+    found: dict[str, Any] = config
+    return found
+
+
+def check_digests(folder: Path, config: Mapping[str, Any]) -> None:
+    """Refuse files that are not, bit for bit, those that were written."""
+    for name, digest in config["sha256"].items():
+        path = folder / name
+        try:
+            if path.is_file() and digest_of(path) == digest:
+                continue
+        except OSError as error:
+            raise damaged(path, error.strerror or "it cannot be read") from error
+        raise damaged(path, "it is not what kgeval wrote" if path.is_file() else "there is no such file")
+
+
+def _check_sum(config: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()
+
+
+def write_config(folder: Path, config: Mapping[str, Any]) -> None:
+    """Write `config.json` whole or not at all.
+
+    Raises:
+        RunError: it cannot be written.
+    """
+    config = {**config, "check": _check_sum(config)}
+    text = json.dumps(config, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+    new = folder / "config.json.new"
+    try:
+        new.write_text(text, encoding="utf-8")
+        sync(new)
+        new.replace(folder / "config.json")
+        sync(folder)
+    except OSError as error:
+        with suppress(OSError):
+            new.unlink(missing_ok=True)
+        raise RunError(f"{printable(str(folder))} cannot be written: {error.strerror}") from error
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """Of every file of the beliefs and the coupling graph, which never change."""
+    files = (path for name in ("beliefs", "coupling") for path in sorted((folder / name).iterdir()))
+    return {str(path.relative_to(folder)): digest_of(path) for path in files}
+
+
+def digest_of(path: Path) -> str:
+    """The SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def sync(path: Path) -> None:
+    """Have a file or folder on disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

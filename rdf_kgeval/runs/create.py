@@ -1,0 +1,234 @@
+"""Run directories are made whole or not at all.
+
+They are put together beside their final place, in RUN.partial, which a stopped pull leaves behind so that it
+can go on.
+"""
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rdf_kgeval.beliefs.table import Beliefs
+from rdf_kgeval.common.memory import RAM, Space
+from rdf_kgeval.common.text import plural, printable
+from rdf_kgeval.coupling.graph import CouplingGraph, couple
+from rdf_kgeval.coupling.grounding import MAX_GROUNDINGS
+from rdf_kgeval.engines.engine import LOCAL, Engine
+from rdf_kgeval.errors import InputError, KgevalError, RunError
+from rdf_kgeval.rules.rule import Rule
+from rdf_kgeval.runs.config import FORMAT, VERDICTS, digest_of, digests, sync, write_config
+from rdf_kgeval.runs.discovery import propose_rules, propose_scope
+from rdf_kgeval.runs.drawn import DRAWN, draw_run, save_graph
+from rdf_kgeval.sources.draws.sampler import LOG
+from rdf_kgeval.sources.files import Progress
+from rdf_kgeval.sources.load import Loaded, Sources, load
+
+if TYPE_CHECKING:
+    from rdf_kgeval.rules.mining.index import MiningOptions
+
+_LOCK = ".kgeval-lock"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Coupling:
+    """What to couple the beliefs by."""
+
+    ontologies: Sequence[Path] = ()
+    rules: Sequence[Path] = ()
+    follow_imports: bool = False
+    max_groundings: int = MAX_GROUNDINGS
+    mine: "MiningOptions | None" = None
+    """What to mine from the beliefs themselves, beside the rules of the files."""
+    discover: bool = False
+    """Take what the beliefs say of themselves, and what can be mined from them quickly."""
+    engine: Engine = LOCAL
+    """What grounds the rules."""
+
+    def read(self) -> list[Rule]:
+        """All rules, of the ontologies first."""
+        from rdf_kgeval.rules.dialects import read_rules
+        from rdf_kgeval.rules.ontology import read_ontology  # with rdflib, which an opened run does not need
+
+        ontology = (
+            read_ontology(*self.ontologies, follow_imports=self.follow_imports) if self.ontologies else []
+        )
+        return [*ontology, *(read_rules(*self.rules) if self.rules else [])]
+
+
+def create_run(
+    folder: Path,
+    sources: Sources,
+    coupling: Coupling,
+    lang: str,
+    progress: Progress,
+    repeatable: Mapping[str, Any] | None = None,
+    memory_limit: int | None = None,
+) -> Loaded:
+    """Read the sources into a new run directory and couple the beliefs.
+
+    Args:
+        folder: the run directory to make.
+        sources: what to read.
+        coupling: by what to couple it.
+        lang: the language of labels for people.
+        progress: called as it goes on.
+        repeatable: further entries of `config.json`: what is needed to do it again.
+        memory_limit: in bytes; it is the run's, and holds for all that is done with it later.
+    """
+    if folder.exists():
+        raise RunError(f"{printable(str(folder))} already exists; choose another name or remove it")
+    rules = coupling.read()
+    with _workshop(folder) as partial:
+        space = Space(memory_limit, partial)
+        if sources.in_place:
+            loaded = draw_run(partial, sources, rules, mine=coupling.mine is not None, progress=progress)
+        else:
+            loaded = load(sources, partial / "pages", progress, space)
+        if sources.propose_scope and not sources.scope.predicates and sources.scope.query is None:
+            beliefs, notes = propose_scope(loaded.beliefs, sources.label_properties)
+            loaded = replace(loaded, beliefs=beliefs, notes=[*loaded.notes, *notes])
+        graph, notes = _couple(loaded.beliefs, rules, coupling, progress, space)
+        loaded = replace(loaded, notes=[*loaded.notes, *notes])
+        if sources.in_place:
+            save_graph(partial, graph)
+        else:
+            for name in ("beliefs", "coupling"):
+                shutil.rmtree(partial / name, ignore_errors=True)
+            loaded.beliefs.save(partial / "beliefs")
+            graph.save(partial / "coupling")
+        shutil.rmtree(partial / "pages", ignore_errors=True)
+        if space.note:
+            loaded = replace(loaded, notes=[*loaded.notes, space.note])
+        lasting = {} if sources.in_place else digests(partial)
+        made = {"memory_limit": memory_limit, "sha256": lasting, **(repeatable or {})}
+        write_config(partial, {**_config(sources, coupling, loaded, lang), **made})
+        (partial / VERDICTS).touch()
+        (partial / _LOCK).unlink()
+        for path in (*partial.rglob("*"), partial):
+            sync(path)
+        partial.rename(folder)
+        sync(folder.parent)
+    return loaded
+
+
+def _couple(
+    beliefs: Beliefs, rules: list[Rule], coupling: Coupling, progress: Progress, space: Space = RAM
+) -> tuple[CouplingGraph, Sequence[str]]:
+    """Couple by the rules given and those found in the beliefs; of the latter, by as many as will do."""
+    notes: Sequence[str] = ()
+    if coupling.mine is not None:
+        from rdf_kgeval.rules.mining.mine import mine
+
+        mined = mine(beliefs, coupling.mine, known=rules, progress=progress)
+        rules = [*rules, *mined]
+        notes = [f"{plural(len(mined), 'rule')} mined from the beliefs; kgeval show --rules lists them"]
+    elif coupling.discover:
+        rules, notes = propose_rules(beliefs, progress)
+    progress("coupling", 0, None)
+    while True:
+        try:
+            with coupling.engine.tables(space) as tables:
+                most = coupling.max_groundings
+                return couple(beliefs, rules, max_groundings=most, space=space, tables=tables), notes
+        except InputError:
+            if not coupling.discover or not rules:
+                raise
+            rules = rules[: len(rules) // 2]  # the surest come first
+            notes = [*notes, f"these rules have too many groundings; the surest {len(rules):,} are used"]
+
+
+def _config(sources: Sources, coupling: Coupling, loaded: Loaded, lang: str) -> dict[str, Any]:
+    scope = sources.scope
+    in_place: dict[str, Any] = {}
+    if sources.in_place and sources.endpoint:
+        patience = sources.endpoint.patience
+        options = asdict(sources.in_place)
+        waiting = {"timeout": patience.timeout, "rate": patience.rate}
+        in_place = {
+            "in_place": {**options, **waiting, "max_groundings": coupling.max_groundings},
+            "evaluation": {"seed": sources.in_place.seed},
+        }
+    return {
+        **in_place,
+        "version": FORMAT,
+        "files": [
+            {"path": printable(str(path)), "role": role, "sha256": loaded.digests[str(path)]}
+            for role, paths in sources.by_role().items()
+            for path in paths
+        ],
+        "ontologies": [
+            {"path": printable(str(path)), "sha256": digest_of(path)} for path in coupling.ontologies
+        ],
+        "rules": [printable(str(path)) for path in coupling.rules],
+        "mine": asdict(coupling.mine) if coupling.mine else None,
+        "discover": coupling.discover,
+        "endpoint": sources.endpoint.name if sources.endpoint else None,
+        "scope": {
+            "predicates": list(scope.predicates),
+            "graph": scope.graph,
+            "query": scope.query.text if scope.query else None,
+        },
+        "labels": {"properties": list(sources.label_properties), "lang": lang},
+        "notes": list(loaded.notes),
+    }
+
+
+@contextmanager
+def _workshop(folder: Path) -> Iterator[Path]:
+    """A directory beside the final one, for one process at a time; what a stopped pull fetched stays."""
+    partial = folder.with_name(folder.name + ".partial")
+    lock = _lock(partial, folder)
+    try:
+        yield partial
+    except (KgevalError, KeyboardInterrupt, OSError) as stop:
+        error = stop
+        if isinstance(stop, OSError):
+            reason = stop.strerror or printable(str(stop))
+            error = RunError(f"{printable(str(folder))} cannot be written: {reason}")
+        if not any(partial.glob("pages/*.nt")) and not _has_draws(partial):
+            _clear(partial)
+        elif isinstance(error, KgevalError):
+            error = type(error)(f"{error} (what was fetched is kept: the same command goes on from there)")
+        raise error from stop
+    finally:
+        os.close(lock)
+
+
+def _lock(partial: Path, folder: Path) -> int:
+    """Make the workshop, or take the one that an earlier kgeval left; nobody else's directory is touched."""
+    try:
+        if partial.exists() and not (partial / _LOCK).exists():
+            raise RunError(
+                f"{printable(str(partial))} is in the way and is not a stopped kgeval's; move it or choose "
+                "another run directory"
+            )
+        partial.mkdir(exist_ok=True)
+        lock = os.open(partial / _LOCK, os.O_CREAT | os.O_RDWR, 0o644)
+    except OSError as error:
+        raise RunError(f"{printable(str(folder))} cannot be made: {error.strerror}") from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(lock)
+        raise RunError(f"another kgeval is making {printable(str(folder))}; wait for it to end") from error
+    return lock
+
+
+def _has_draws(partial: Path) -> bool:
+    log = partial / LOG
+    return log.exists() and log.stat().st_size > 0
+
+
+def _clear(partial: Path) -> None:
+    """Remove what kgeval made, and the directory if nothing else is in it."""
+    for name in ("pages", "beliefs", "coupling"):
+        shutil.rmtree(partial / name, ignore_errors=True)
+    for name in ("config.json", *DRAWN, VERDICTS, _LOCK):
+        (partial / name).unlink(missing_ok=True)
+    with suppress(OSError):
+        partial.rmdir()

@@ -1,0 +1,171 @@
+"""Run directories of evaluations in place: made by drawing, and drawn for more when the sample is used up.
+
+Beside `config.json` and `verdicts.jsonl` they hold `draws.jsonl` and `rules.json`, from which `beliefs/` and
+`coupling/` can be made again; each of these says after how many draws it was made.
+"""
+
+import json
+import shutil
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rdf_kgeval.beliefs.table import Beliefs
+from rdf_kgeval.common.text import printable
+from rdf_kgeval.coupling.graph import CouplingGraph, couple
+from rdf_kgeval.errors import EndpointError, RunError
+from rdf_kgeval.rules.rule import Rule, from_json, to_json
+from rdf_kgeval.runs.config import digest_of
+from rdf_kgeval.sources.draws.log import DrawLog, DrawRecord, beliefs_of, notes_of, read_draws
+from rdf_kgeval.sources.draws.sampler import LOG, ChangedError, Field, refuse_unfit
+from rdf_kgeval.sources.endpoint.client import Endpoint, Patience
+from rdf_kgeval.sources.files import Progress
+from rdf_kgeval.sources.load import InPlace, Loaded, Sources, read_context
+from rdf_kgeval.sources.scope import Scope, parse_scope_query
+
+_RULES = "rules.json"
+_PLAN = "draws.json"
+_MADE = "after-draws"
+DRAWN = (LOG, _RULES, _PLAN)
+"""What a stopped drawing leaves behind."""
+
+
+def draw_run(
+    folder: Path, sources: Sources, rules: Sequence[Rule], *, mine: bool, progress: Progress
+) -> Loaded:
+    """Draw the first sample into a folder, or go on where an earlier drawing stopped."""
+    assert sources.endpoint  # noqa: S101
+    assert sources.in_place  # noqa: S101
+    refuse_unfit(sources.scope, sources.files, mine)
+    context, digests = read_context(sources, progress)
+    scope = sources.scope
+    plan = json.dumps(
+        {
+            "endpoint": sources.endpoint.name,
+            "scope": [scope.predicates, scope.graph, scope.query.text if scope.query else None],
+            "options": asdict(sources.in_place),
+            "context": digests,
+            "labels": list(sources.label_properties),
+            "rules": [to_json(rule) for rule in rules],
+        },
+        indent=1,
+        ensure_ascii=False,
+    )
+    saved = folder / _PLAN
+    if not saved.exists() or saved.read_text(encoding="utf-8") != plan:
+        (folder / LOG).unlink(missing_ok=True)
+        saved.write_text(plan, encoding="utf-8")
+    (folder / _RULES).write_text(
+        json.dumps([to_json(rule) for rule in rules], ensure_ascii=False), encoding="utf-8"
+    )
+    with DrawLog(folder / LOG) as log:
+        field = Field(
+            log, sources.endpoint, scope, sources.in_place, rules, sources.label_properties, progress
+        )
+        try:
+            field.begin(context)
+        except ChangedError as error:
+            (folder / LOG).unlink()
+            raise EndpointError(f"{error}; run the command again") from error
+        beliefs, notes = field.beliefs(), field.notes()
+    saved.unlink()
+    return Loaded(beliefs=beliefs, digests=digests, notes=notes)
+
+
+def save_graph(folder: Path, graph: CouplingGraph) -> None:
+    """Write the beliefs at hand and what couples them, in place of what is there."""
+    draws = len(read_draws(folder / LOG))
+    for name, part in (("beliefs", graph.beliefs), ("coupling", graph)):
+        new = folder / f"{name}.new"
+        shutil.rmtree(new, ignore_errors=True)
+        part.save(new)
+        (new / _MADE).write_text(_seal(new, draws), encoding="utf-8")
+        shutil.rmtree(folder / name, ignore_errors=True)
+        new.rename(folder / name)
+
+
+def _seal(part: Path, draws: int) -> str:
+    """After how many draws a part of a run was made, and the digests of its files."""
+    files = sorted(path for path in part.iterdir() if path.name != _MADE)
+    return "\n".join([str(draws), *(f"{path.name} {digest_of(path)}" for path in files)])
+
+
+def load_graph(folder: Path, config: dict[str, Any]) -> CouplingGraph:
+    """The beliefs at hand and what couples them; made again where a stopped kgeval has not come to it."""
+    records = read_draws(folder / LOG)
+    with suppress(OSError, RunError):
+        parts = [folder / name for name in ("beliefs", "coupling")]
+        if all((part / _MADE).read_text() == _seal(part, len(records)) for part in parts):
+            return CouplingGraph.load(folder / "coupling", Beliefs.load(folder / "beliefs"))
+    return _make_graph(folder, config, records)
+
+
+def read_notes(folder: Path) -> list[str]:
+    """What the user should know of the draws."""
+    return notes_of(read_draws(folder / LOG))
+
+
+def _make_graph(folder: Path, config: dict[str, Any], records: Sequence[DrawRecord]) -> CouplingGraph:
+    limit = config["in_place"]["max_groundings"]
+    return couple(beliefs_of(records), _rules(folder), max_groundings=limit)
+
+
+def _rules(folder: Path) -> list[Rule]:
+    try:
+        return [from_json(rule) for rule in json.loads((folder / _RULES).read_text(encoding="utf-8"))]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise RunError(
+            f"{printable(str(folder / _RULES))} is missing or damaged; make the run again"
+        ) from error
+
+
+def draw_more(
+    folder: Path, config: dict[str, Any], short: Iterable[str], endpoint: Endpoint | None, progress: Progress
+) -> CouplingGraph:
+    """Draw more of the predicates that are used up; the beliefs then at hand, on disk too.
+
+    Raises:
+        EndpointError: the endpoint fails; what was there stays.
+    """
+    with DrawLog(folder / LOG) as log:
+        _field(folder, config, log, endpoint, progress).extend(short)
+        graph = _make_graph(folder, config, log.records)
+    save_graph(folder, graph)
+    return graph
+
+
+def notice_change(
+    folder: Path, config: dict[str, Any], endpoint: Endpoint | None, progress: Progress
+) -> str | None:
+    """Whether the store has changed since it was last counted, in a sentence; the log keeps it."""
+    with DrawLog(folder / LOG) as log:
+        found = _field(folder, config, log, endpoint, progress).notice_change()
+        graph = _make_graph(folder, config, log.records) if found else None
+    if graph:
+        save_graph(folder, graph)
+    return found
+
+
+def _field(
+    folder: Path, config: dict[str, Any], log: DrawLog, endpoint: Endpoint | None, progress: Progress
+) -> Field:
+    kept, options = config["scope"], config["in_place"]
+    if endpoint is None:
+        if "***" in config["endpoint"]:
+            raise RunError(
+                f"the run {printable(str(folder))} does not keep the secret in the endpoint's URL; go on "
+                "with kgeval evaluate --endpoint URL --in-place --run"
+            )
+        patience = Patience(
+            timeout=options["timeout"], deadline=max(600.0, options["timeout"]), rate=options["rate"]
+        )
+        endpoint = Endpoint(config["endpoint"], patience=patience)
+    scope = Scope(
+        predicates=tuple(kept["predicates"]),
+        graph=kept["graph"],
+        query=parse_scope_query(kept["query"]) if kept["query"] else None,
+    )
+    drawing = InPlace(**{name: options[name] for name in ("seed", "hops", "parallel", "reserve")})
+    return Field(log, endpoint, scope, drawing, _rules(folder), config["labels"]["properties"], progress)

@@ -1,0 +1,247 @@
+"""Run directories, opened to look at and to go on with.
+
+A run directory holds `config.json` (what it was made from, without credentials), `beliefs/`, `coupling/` with
+the rules and the coupling graph, and `verdicts.jsonl`.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyoxigraph as ox
+
+from rdf_kgeval.beliefs.names import Labels
+from rdf_kgeval.beliefs.table import Beliefs, Role
+from rdf_kgeval.common.memory import Space
+from rdf_kgeval.common.text import printable
+from rdf_kgeval.common.validation import checked
+from rdf_kgeval.coupling.graph import CouplingGraph
+from rdf_kgeval.engines.engine import LOCAL, Engine
+from rdf_kgeval.errors import EndpointError, InputError, RunError
+from rdf_kgeval.runs.config import VERDICTS, check_digests, digest_of, read_config, write_config
+from rdf_kgeval.sources.endpoint.client import Endpoint
+from rdf_kgeval.sources.files import Progress
+from rdf_kgeval.sources.load import Sources
+from rdf_kgeval.verdicts.log import Record, VerdictLog, belief_of, read_log
+
+if TYPE_CHECKING:
+    from rdf_kgeval.evaluation.evaluation import Evaluation
+    from rdf_kgeval.evaluation.settings import Settings
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """An opened run directory."""
+
+    folder: Path
+    config: dict[str, Any]
+    graph: CouplingGraph
+    engine: Engine = LOCAL
+    """What solves its models."""
+
+    @property
+    def beliefs(self) -> Beliefs:
+        """The beliefs that the graph couples."""
+        return self.graph.beliefs
+
+    def row(self, belief: str) -> int:
+        """The row that a user names: by its id, the beginning of it, or its triple in N-Triples."""
+        if not belief.lstrip().startswith(("<", "_:")):
+            return self.beliefs.row(belief)
+        try:
+            line = belief.strip().removesuffix(".") + " ."
+            (quad,) = ox.parse(line.encode(), format=ox.RdfFormat.N_TRIPLES)
+        except (SyntaxError, ValueError) as error:
+            raise InputError(f"{printable(belief, 200)!r} is not one triple in N-Triples") from error
+        row = self.beliefs.find(str(quad.subject), str(quad.predicate), str(quad.object))
+        if row is None:
+            raise InputError(f"{printable(belief, 200)} is not in the run {printable(str(self.folder))}")
+        return row
+
+    @property
+    def in_place(self) -> bool:
+        """Whether the beliefs stay at the endpoint."""
+        return bool(self.config.get("in_place"))
+
+    @property
+    def verdict_log(self) -> Path:
+        """Where the verdicts are."""
+        return self.folder / VERDICTS
+
+    def refuse_lost_verdicts(self) -> None:
+        """Raise an error if there is no log of verdicts: every run begins with an empty one."""
+        if not os.path.lexists(self.verdict_log):
+            raise RunError(
+                f"{printable(str(self.verdict_log))} is missing, and with it what people said; restore it "
+                "from a copy, or make an empty file of that name to start anew"
+            )
+
+    def refuse_foreign(self, records: Iterable[Record]) -> None:
+        """Raise an error if a record is about a belief that the run does not evaluate."""
+        for number, belief in enumerate(map(belief_of, records), start=1):
+            try:
+                known = len(belief) == 64 and self.beliefs.role[self.beliefs.row(belief)] == Role.BELIEF
+            except InputError:
+                known = False
+            if not known:
+                raise RunError(
+                    f"{printable(str(self.verdict_log))}, line {number} is on a belief that this run does "
+                    "not evaluate; restore the file from a copy, or move it to the run that it belongs to"
+                )
+
+    def in_words(self, atom: int) -> str:
+        """An atom of the graph as people read it, safe to show."""
+        return printable(self.labels.in_words(self.graph.triple(atom)), 200)
+
+    def refuse_others(self, sources: Sources) -> None:
+        """Raise an error if these are not the sources that the run was made from."""
+        files = [
+            (role, digest_of(path))
+            for role, paths in sources.by_role().items()
+            for path in paths
+            if path.is_file()
+        ]
+        endpoint = sources.endpoint.name if sources.endpoint else None
+        if (
+            files != [(file["role"], file["sha256"]) for file in self.config["files"]]
+            or endpoint != self.config["endpoint"]
+            or (sources.in_place is not None) != self.in_place
+        ):
+            raise RunError(
+                f"{printable(str(self.folder))} was made from other sources; choose another --run, or name "
+                "no sources to go on with it"
+            )
+
+    def settings(self, **options: Any) -> "Settings":
+        """How the run is evaluated, with what the user asks for now in place of what it says."""
+        from rdf_kgeval.evaluation.settings import (
+            Settings,  # commands that evaluate nothing need no compiled kernels
+        )
+
+        try:
+            kept = checked(Settings(**self.config.get("evaluation", {})))
+        except (TypeError, InputError) as error:
+            raise RunError(
+                f"{printable(str(self.folder))}/config.json has settings that this kgeval does not know"
+            ) from error
+        return kept.changed(**options)
+
+    @cached_property
+    def labels(self) -> Labels:
+        """Labels as the run's owner wants them."""
+        chosen = self.config["labels"]
+        return Labels(beliefs=self.beliefs, properties=chosen["properties"], lang=chosen["lang"])
+
+
+def open_run(folder: Path, engine: Engine = LOCAL) -> Run:
+    """Open a run directory that `create_run` made, with an engine to solve its models.
+
+    Raises:
+        RunError: it is none, or a file of it is missing or was changed.
+    """
+    config = read_config(folder)
+    check_digests(folder, config)
+    if config.get("in_place"):
+        from rdf_kgeval.runs.drawn import load_graph, read_notes  # they need compiled kernels
+
+        graph = load_graph(folder, config)
+        config["notes"] = read_notes(folder)
+    else:
+        space = Space(config["memory_limit"], folder)
+        graph = CouplingGraph.load(folder / "coupling", Beliefs.load(folder / "beliefs"), space)
+    return Run(folder=folder, config=config, graph=graph, engine=engine)
+
+
+def read_evaluation(run: Run) -> "Evaluation":
+    """What is known in a run, to look at only."""
+    run.refuse_lost_verdicts()
+    return new_evaluation(run, read_log(run.verdict_log))
+
+
+@contextmanager
+def open_evaluation(run: Run, options: Mapping[str, Any], threads: int = 1) -> Iterator["Evaluation"]:
+    """Go on with a run, alone; what is recorded is on disk before it counts.
+
+    Args:
+        run: an opened run directory.
+        options: fields of `Settings` as a user gives them; with verdicts, only the budget may change.
+        threads: how many threads may look ahead.
+    """
+    with open_log(run, options) as log:
+        yield new_evaluation(run, log.records, threads, append=log.append)
+
+
+@contextmanager
+def open_log(run: Run, options: Mapping[str, Any]) -> Iterator[VerdictLog]:
+    """The run's verdict log to append to, alone; the run's settings change as in `open_evaluation`."""
+    run.refuse_lost_verdicts()
+    with VerdictLog(run.verdict_log) as log:
+        settings = run.settings(**options)
+        started = run.settings()
+        if log.records and settings.fixed() != started.fixed():
+            raise RunError(
+                f"{printable(str(run.folder))} has verdicts that were asked for with {started.described()}; "
+                "go on without other options, or make another run"
+            )
+        if run.in_place and settings.seed != run.config["in_place"]["seed"]:
+            raise RunError(
+                f"the sample of {printable(str(run.folder))} was drawn with the seed "
+                f"{run.config['in_place']['seed']}; go on without --seed, or make another run"
+            )
+        if run.config.get("evaluation") != settings.to_json():
+            run.config["evaluation"] = settings.to_json()
+            write_config(run.folder, run.config)
+        yield log
+
+
+def new_evaluation(
+    run: Run, records: Iterable[Record], threads: int = 1, append: Callable[..., None] | None = None
+) -> "Evaluation":
+    """What follows from records; without `append`, what it is told to record is not written."""
+    from rdf_kgeval.evaluation.evaluation import Evaluation
+
+    records = tuple(records)
+    run.refuse_foreign(records)
+    return Evaluation(
+        run.graph,
+        run.settings(),
+        records,
+        append=append,
+        names=run.labels,
+        threads=threads,
+        solve=run.engine.solve,
+    )
+
+
+def draw_further(run: Run, short: Iterable[str], endpoint: Endpoint | None, progress: Progress) -> Run:
+    """The run with more of the predicates that are used up.
+
+    Raises:
+        EndpointError: the endpoint fails; all verdicts and draws are kept.
+    """
+    from rdf_kgeval.runs.drawn import draw_more
+
+    try:
+        draw_more(run.folder, run.config, short, endpoint, progress)
+    except EndpointError as error:
+        raise type(error)(
+            f"{error} (the sample is used up and more must be drawn; all answers are kept: the same command "
+            "goes on from here)"
+        ) from error
+    return open_run(run.folder)
+
+
+def look_for_changes(run: Run, endpoint: Endpoint | None, progress: Progress) -> str | None:
+    """What users must know of the store since it was counted, in a sentence."""
+    if not run.in_place:
+        return None
+    from rdf_kgeval.runs.drawn import notice_change
+
+    try:
+        return notice_change(run.folder, run.config, endpoint, progress)
+    except EndpointError as error:
+        return f"whether the store has changed since it was counted is not known: {error}"

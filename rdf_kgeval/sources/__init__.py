@@ -1,0 +1,1 @@
+"""Where beliefs come from: RDF files, rdflib graphs, SPARQL endpoints."""

@@ -1,0 +1,1 @@
+"""Samples drawn at an endpoint, where the beliefs stay."""

@@ -1,0 +1,194 @@
+"""The draw log: what was drawn from an endpoint, with what probability, and what stands around it.
+
+With the settings and the verdict log it is all that an evaluation in place rests on: the beliefs at hand are
+made from it, again and again the same.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdf_kgeval.beliefs.builder import BeliefsBuilder
+from rdf_kgeval.beliefs.sampling_frame import NO_PLACE, Frame
+from rdf_kgeval.beliefs.table import Beliefs, Role, Triple
+from rdf_kgeval.common.jsonlog import JsonLog, read_records
+from rdf_kgeval.sources.draws.pool import FULL, place_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counted:
+    """The population, as it was when it was counted."""
+
+    sizes: dict[str, int]
+    triples: dict[str, int]
+    exact: bool
+    salt: str
+    graph: str
+    """The named graph of all beliefs; empty for the default one."""
+    plain: bool
+    """Whether every triple of these predicates is a belief."""
+    notes: list[str]
+    context: list[list[Any]] = field(default_factory=list)
+    """Role and quad of each triple that was read from files."""
+    kind: str = "counted"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draw:
+    """All triples of some predicates with places from `low` to before `high`."""
+
+    predicates: list[str]
+    low: int
+    high: int
+    probability: float
+    """With which each triple of these predicates was to come."""
+    rows: list[list[str]]
+    """Subject, predicate, object and digest."""
+    notes: list[str] = field(default_factory=list)
+    kind: str = "draw"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Around:
+    """What stands around some entities."""
+
+    hop: int
+    entities: list[str]
+    triples: list[list[str]]
+    cut: list[str]
+    """Entities with so many triples that only some were taken."""
+    kind: str = "around"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Changed:
+    """The store counts otherwise than it did."""
+
+    triples: dict[str, int]
+    kind: str = "changed"
+
+
+DrawRecord = Counted | Draw | Around | Changed
+_KINDS: dict[str, type[Any]] = {"counted": Counted, "draw": Draw, "around": Around, "changed": Changed}
+
+
+class DrawLog(JsonLog[DrawRecord]):
+    """A draw log opened for appending by one process at a time."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, "draw", _from_json, asdict)
+
+
+def read_draws(path: Path) -> list[DrawRecord]:
+    """All whole records of a log."""
+    return read_records(path, "draw", _from_json)
+
+
+def _from_json(value: dict[str, Any]) -> DrawRecord:
+    record: DrawRecord = _KINDS[value["kind"]](**value)
+    return record
+
+
+def counted(records: Iterable[DrawRecord]) -> Counted | None:
+    """The population, if it was counted."""
+    return next((record for record in records if isinstance(record, Counted)), None)
+
+
+def reaches(records: Iterable[DrawRecord]) -> dict[str, int]:
+    """By predicate, below which place everything was drawn."""
+    reach: dict[str, int] = {}
+    for record in records:
+        if isinstance(record, Draw):
+            for predicate in record.predicates:
+                if record.low == reach.get(predicate, 0):
+                    reach[predicate] = record.high
+    return reach
+
+
+def drawn_triples(records: Iterable[DrawRecord]) -> dict[Triple, str]:
+    """The digest of every triple that was drawn."""
+    return {
+        (s, p, o): digest for record in records if isinstance(record, Draw) for s, p, o, digest in record.rows
+    }
+
+
+def beliefs_of(records: Sequence[DrawRecord]) -> Beliefs:
+    """The beliefs at hand, as a part of their population."""
+    population = counted(records)
+    assert population is not None  # noqa: S101
+    builder = BeliefsBuilder()
+    graph = population.graph
+    drawn = drawn_triples(records)
+    builder.add(((*triple, graph) for triple in drawn), Role.BELIEF)
+    for record in records:
+        if isinstance(record, Around):
+            for s, p, o in record.triples:
+                inside = population.plain and p in population.sizes
+                builder.add([(s, p, o, graph)], Role.BELIEF if inside else Role.BACKGROUND)
+    for role, s, p, o, g in population.context:
+        builder.add([(s, p, o, g)], Role(role))
+    beliefs = builder.build()
+    place = np.full(len(beliefs), NO_PLACE)
+    for triple, digest in drawn.items():
+        row = beliefs.find(*triple)
+        assert row is not None  # noqa: S101
+        place[row] = place_of(digest)
+    reach = reaches(records)
+    frame = Frame(
+        sizes=_sizes(population, reach, beliefs, place),
+        reach={predicate: reach.get(predicate, 0) / FULL for predicate in population.sizes},
+        place=place,
+        salt=population.salt,
+    )
+    return beliefs.with_frame(frame)
+
+
+def _sizes(
+    population: Counted, reach: Mapping[str, int], beliefs: Beliefs, place: NDArray[np.float64]
+) -> dict[str, int]:
+    """The sizes as they were counted; of what was drawn whole, as many as can be asked about."""
+    drawn = (place < NO_PLACE) & (beliefs.role == Role.BELIEF)
+    sizes = dict(population.sizes)
+    for predicate in sizes:
+        if reach.get(predicate, 0) >= FULL:
+            sizes[predicate] = int((drawn & (beliefs.p == beliefs.terms.find(predicate))).sum())
+    return sizes
+
+
+def notes_of(records: Iterable[DrawRecord]) -> list[str]:
+    """What the user should know of the draws."""
+    notes: list[str] = []
+    cut: set[str] = set()
+    for record in records:
+        if isinstance(record, Counted | Draw):
+            notes += record.notes
+        elif isinstance(record, Around):
+            cut.update(record.cut)
+        else:
+            notes.append(describe_change(counted(records), record))
+    if cut:
+        shown = ", ".join(sorted(cut)[:3])
+        notes.append(
+            f"only a part of what stands around {len(cut):,} much-used entities was taken, such as {shown}; "
+            "that may leave out inferences, and never moves the estimate"
+        )
+    return list(dict.fromkeys(notes))
+
+
+def describe_change(before: Counted | None, change: Changed) -> str:
+    """What a change means, in a sentence."""
+    was = sum(before.triples.values()) if before else 0
+    now = sum(change.triples.values())
+    other = sum(
+        abs(change.triples.get(p, 0) - (before.triples.get(p, 0) if before else 0))
+        for p in {*change.triples, *(before.triples if before else ())}
+    )
+    return (
+        f"the store has changed since it was counted: it had {was:,} triples of this scope and has {now:,} "
+        f"(by predicate, at least {other:,} came or went); the estimate is of the graph as it was counted, "
+        "as far as draws were made before the change"
+    )

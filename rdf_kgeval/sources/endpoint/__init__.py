@@ -1,0 +1,1 @@
+"""The SPARQL protocol: requests, answers, and what stores do differently."""

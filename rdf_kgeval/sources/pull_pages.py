@@ -1,0 +1,132 @@
+"""Pages of triples on disk, each written whole or not at all, and the tally of what is in them.
+
+A page is N-Triples. A row that is not valid RDF stands in it as a comment, so that it is counted too.
+"""
+
+import os
+import re
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from rdf_kgeval.beliefs.table import Triple
+from rdf_kgeval.namespaces import XSD
+
+# Stores that renumber blank nodes in each response, such as Jena, use labels of this form. What else can be
+# in a triple term is matched first, lest a literal be taken for a label.
+_RENUMBERED = re.compile(r'"(?:[^"\\]|\\.)*"|<[^<>]*>|_:(b\d+)(?![\w.-])')
+_RENUMBERED_IN_JSON = re.compile(r'"type": "bnode", "value": "b\d+"')
+_LOCALISED = re.compile(r"_:b\d+p\d+[a-z]x\d+(?![\w.-])")
+# Stores give these literals back in a form of their own.
+_REWRITTEN_TYPES = (
+    "integer decimal double float boolean dateTime date time int long short byte nonNegativeInteger "
+    "positiveInteger nonPositiveInteger negativeInteger unsignedInt unsignedLong unsignedShort unsignedByte "
+    "gYear gYearMonth hexBinary base64Binary duration dayTimeDuration yearMonthDuration"
+)
+REWRITTEN = (
+    *(f"^^<{XSD}{name}>" for name in _REWRITTEN_TYPES.split()),
+    "^^<http://www.w3.org/1999/02/22-rdf-syntax-ns#XMLLiteral>",
+    "^^<http://www.opengis.net/ont/geosparql#wktLiteral>",
+    # What Virtuoso makes of it.
+    "^^<http://www.openlinksw.com/schemas/virtrdf#Geometry>",
+)
+
+
+@dataclass(frozen=True)
+class Page:
+    """The triples of one response, and the rows of it that are not valid RDF, as JSON."""
+
+    triples: Sequence[Triple]
+    skipped: Sequence[str]
+
+    def __len__(self) -> int:
+        return len(self.triples) + len(self.skipped)
+
+
+def localise(term: str, place: str) -> str:
+    """Name the blank nodes that are numbered anew in each response after the response, too."""
+    if not term.startswith(("_:", "<<")):
+        return term
+    return _RENUMBERED.sub(lambda found: f"{found[0]}p{place}" if found[1] else found[0], term)
+
+
+def localise_row(row: str, place: str) -> str:
+    """The same for a row in JSON."""
+    return f"{row} {place}" if _RENUMBERED_IN_JSON.search(row) else row
+
+
+def write_page(path: Path, page: Page) -> None:
+    """Write a page whole or not at all."""
+    partial = path.with_suffix(".partial")
+    with partial.open("w", encoding="utf-8") as file:
+        file.writelines(f"# {row}\n" for row in page.skipped)
+        file.writelines(f"{s} {p} {o} .\n" for s, p, o in page.triples)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.rename(path)
+
+
+def read_page(path: Path) -> Page:
+    """Read a page back."""
+    triples, skipped = [], []
+    with path.open(encoding="utf-8", newline="\n") as file:
+        for line in file:
+            if line.startswith("#"):
+                skipped.append(line[2:-1])
+            else:
+                s, p, o = line.split(" ", 2)
+                triples.append((s, p, o[:-3]))
+    return Page(triples, skipped)
+
+
+@dataclass
+class Tally:
+    """What some pages hold."""
+
+    pages: int = 0
+    rows: int = 0
+    rewritten: int = 0
+    """Literals that a store may have changed."""
+    renumbered: bool = False
+    """Whether blank nodes are numbered anew in each response."""
+    skipped: set[int] = field(default_factory=set)
+    """Hashes of rows that are not valid RDF."""
+    _named: "array[int]" = field(default_factory=lambda: array("q"))
+    _blank: "array[int]" = field(default_factory=lambda: array("q"))
+
+    def add(self, page: Page) -> None:
+        """Count a page."""
+        self.pages += 1
+        self.rows += len(page)
+        for triple in page.triples:
+            s, _, o = triple
+            if s.startswith("_:") or o.startswith(("_:", "<<")):
+                self.renumbered = self.renumbered or bool(_LOCALISED.search(f"{s} {o}"))
+            (self._blank if s.startswith("_:") or o.startswith("_:") else self._named).append(hash(triple))
+            self.rewritten += o.endswith(REWRITTEN)
+        for row in page.skipped:
+            self.renumbered = self.renumbered or bool(_RENUMBERED_IN_JSON.search(row))
+            (self._blank if '"type": "bnode"' in row else self._named).append(hash(row))
+            self.skipped.add(hash(row))
+
+    @property
+    def named(self) -> int:
+        """Distinct rows without a blank node."""
+        return len(np.unique(np.array(self._named)))
+
+    @property
+    def distinct(self) -> int:
+        """Distinct rows, as far as they can be told apart."""
+        return self.named + len(np.unique(np.array(self._blank)))
+
+    @property
+    def is_ambiguous(self) -> bool:
+        """Whether a row that came twice would count as two."""
+        return self.renumbered and self.pages > 1
+
+    def has_named_rows_of(self, other: "Tally") -> bool:
+        """Whether all rows without a blank node in another tally are in this one."""
+        return bool(np.isin(np.array(other._named), np.array(self._named)).all())

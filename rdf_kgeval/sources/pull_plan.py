@@ -1,0 +1,259 @@
+"""The plan of a pull: units of triples that an endpoint counts, to be fetched and verified one by one."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from rdf_kgeval.beliefs.table import Role, Triple
+from rdf_kgeval.common.text import plural, printable
+from rdf_kgeval.errors import EndpointError, InputError
+from rdf_kgeval.namespaces import RDF_TYPE
+from rdf_kgeval.sources.endpoint.client import Answer, Endpoint
+from rdf_kgeval.sources.scope import Scope, ScopeQuery
+
+PAGE = 50_000
+"""The most triples to ask for at once."""
+_MOST_PREDICATES = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unit:
+    """A set of triples that is fetched and verified as one."""
+
+    name: str
+    """For messages."""
+    prologue: str = ""
+    dataset: str = ""
+    """The FROM clause, if any."""
+    template: Triple
+    """How a triple is made from the variables of the pattern."""
+    pattern: str
+    rows: int
+    """What COUNT says."""
+    role: Role
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The template's variables, without question marks."""
+        return tuple(dict.fromkeys(t[1:] for t in self.template if t.startswith("?")))
+
+    def page(self, size: int, offset: int, *, ordered: bool) -> str:
+        """The query for one page."""
+        names = " ".join(f"?{v}" for v in self.variables)
+        # Virtuoso refuses ORDER BY with a large OFFSET unless the sorting is done in a sub-SELECT.
+        pattern = f"{{ {self._distinct(names)} ORDER BY {names} }}" if ordered else self.pattern
+        return (
+            f"{self.prologue}SELECT {names} {self.dataset}WHERE {{ {pattern} }} LIMIT {size} OFFSET {offset}"
+        )
+
+    def count_distinct(self, *, named: bool = False) -> str:
+        """The query for the number of distinct rows, or of those without a blank node."""
+        names = " ".join(f"?{v}" for v in self.variables)
+        test = " && ".join(f"!isBlank(?{v})" for v in self.variables)
+        rows = f"{{ {self._distinct(names)} }}" + (f" FILTER({test})" if named else "")
+        return f"{self.prologue}SELECT (COUNT(*) AS ?n) {self.dataset}WHERE {{ {rows} }}"
+
+    def _distinct(self, names: str) -> str:
+        return f"SELECT DISTINCT {names} WHERE {{ {self.pattern} }}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What there is to fetch."""
+
+    units: list[Unit]
+    left_out: int = 0
+    """Triples whose predicate is not a valid IRI, so that they cannot be asked for."""
+    absent: tuple[str, ...] = ()
+    """Predicates that the scope names and no triple has."""
+
+
+def make_plan(endpoint: Endpoint, scope: Scope, decorations: Sequence[str]) -> Plan:
+    """Ask the endpoint what there is, and divide it into units."""
+    query = scope.query
+    plan = Plan(units=_query_units(endpoint, scope, query)) if query else _plan_by_predicate(endpoint, scope)
+    units = plan.units
+    if sum(unit.rows for unit in units) == 0:
+        raise InputError(_nothing_there(endpoint, scope))
+    if scope.predicates or scope.query:
+        units = [*units, *_decoration_units(endpoint, scope, decorations)]
+    return replace(plan, units=[unit for unit in units if unit.rows])
+
+
+def _nothing_there(endpoint: Endpoint, scope: Scope) -> str:
+    asked = f"the graph {printable(scope.graph)}" if scope.graph else "the default graph"
+    if scope.query is not None:
+        return f"{scope.query.name} finds no triple at {endpoint.name}; try it there with LIMIT 10 to see why"
+    if scope.predicates:
+        names = ", ".join(map(printable, scope.predicates))
+        return (
+            f"{asked} of {endpoint.name} has no triple with the predicate {names}; "
+            "check --predicate and --graph"
+        )
+    answer = endpoint.select("SELECT DISTINCT ?g WHERE { GRAPH ?g { ?s ?p ?o } } LIMIT 5", ["g"])
+    graphs = ", ".join(printable(g) for (g,) in answer.rows if g)
+    hint = (
+        f"name one of its graphs with --graph, such as {graphs}" if graphs else "load something into it first"
+    )
+    return f"{asked} of {endpoint.name} is empty; {hint}"
+
+
+def _in_graph(scope: Scope, pattern: str) -> str:
+    return f"GRAPH {scope.graph} {{ {pattern} }}" if scope.graph else pattern
+
+
+def _plan_by_predicate(endpoint: Endpoint, scope: Scope) -> Plan:
+    only = f"VALUES ?p {{ {' '.join(scope.predicates)} }} " if scope.predicates else ""
+    pattern = only + _in_graph(scope, "?s ?p ?o")
+    total = count(endpoint, f"SELECT (COUNT(*) AS ?n) WHERE {{ {pattern} }}")
+    counts = count_by_predicate(endpoint, f"SELECT ?p (COUNT(*) AS ?n) WHERE {{ {pattern} }} GROUP BY ?p")
+    if sum(counts.values()) != total:
+        raise EndpointError(
+            f"{endpoint.name} counts {plural(total, 'triple')} in all but {sum(counts.values()):,} by "
+            "predicate; its answers are cut short or it is being changed: run the command again"
+        )
+    valid = {p: n for p, n in counts.items() if p.startswith("<")}
+    groups = _groups(sorted(valid.items()))
+    return Plan(
+        units=[_unit(scope, group, sum(valid[p] for p in group)) for group in groups],
+        left_out=total - sum(valid.values()),
+        absent=tuple(p for p in scope.predicates if p not in valid),
+    )
+
+
+def count_by_predicate(endpoint: Endpoint, grouped: str, name: str = "p") -> dict[str, int]:
+    """Triples by predicate; a predicate that is not valid RDF stands there as its row in JSON.
+
+    Args:
+        endpoint: where to ask.
+        grouped: a query for the predicates, under this name, and their numbers ?n.
+        name: the variable of the predicate.
+    """
+    answer = endpoint.select(grouped, [name, "n"])
+    counts = _counts(endpoint, answer)
+    size = answer.limit
+    if size is None or len(counts) < size:
+        return counts
+    counts = {}
+    while True:
+        page = (
+            f"SELECT ?{name} ?n WHERE {{ {{ {grouped} ORDER BY ?{name} }} }} "
+            f"LIMIT {size} OFFSET {len(counts)}"
+        )
+        more = _counts(endpoint, endpoint.select(page, [name, "n"]))
+        # A server that ignores OFFSET sends the same page for ever.
+        is_last = len(more) < size or more.keys() <= counts.keys()
+        counts |= more
+        if is_last:
+            return counts
+
+
+def _counts(endpoint: Endpoint, answer: Answer) -> dict[str, int]:
+    counts = {p: as_count(endpoint, n) for p, n in answer.rows if p is not None}
+    for row in answer.skipped:
+        number = re.search(r'"n": {[^{}]*"value": ("\d+")', row)
+        counts[row] = as_count(endpoint, number and number[1])
+    return counts
+
+
+def _groups(counts: list[tuple[str, int]]) -> Iterator[list[str]]:
+    """Put predicates together as long as their triples fit in one page."""
+    group: list[str] = []
+    size = 0
+    for predicate, n in counts:
+        if group and (size + n > PAGE or len(group) == _MOST_PREDICATES):
+            yield group
+            group, size = [], 0
+        group.append(predicate)
+        size += n
+    if group:
+        yield group
+
+
+def _unit(scope: Scope, predicates: list[str], rows: int) -> Unit:
+    if len(predicates) == 1:
+        template, pattern = ("?s", predicates[0], "?o"), f"?s {predicates[0]} ?o"
+    else:
+        template, pattern = ("?s", "?p", "?o"), "?s ?p ?o"
+    values = f"VALUES ?p {{ {' '.join(predicates)} }} " if len(predicates) > 1 else ""
+    name = printable(predicates[0], 100) + (f" and {len(predicates) - 1} more" if values else "")
+    return Unit(
+        name=name,
+        template=template,
+        pattern=values + _in_graph(scope, pattern),
+        rows=rows,
+        role=Role.BELIEF,
+    )
+
+
+def _query_units(endpoint: Endpoint, scope: Scope, query: ScopeQuery) -> list[Unit]:
+    units = []
+    for part in query.parts:
+        names = " ".join(dict.fromkeys(t for t in part.template if t.startswith("?")))
+        unit = Unit(
+            name=query.name,
+            prologue=query.prologue,
+            dataset=_dataset(scope),
+            template=part.template,
+            pattern=f"{{ SELECT DISTINCT {names} WHERE {{ {{ {part.select}\n }} }} }}",
+            rows=0,
+            role=Role.BELIEF,
+        )
+        units.append(replace(unit, rows=count(endpoint, unit.count_distinct())))
+    return units
+
+
+def _dataset(scope: Scope) -> str:
+    return f"FROM {scope.graph} " if scope.graph else ""
+
+
+def _decoration_units(endpoint: Endpoint, scope: Scope, decorations: Sequence[str]) -> list[Unit]:
+    """The labels and types of what the beliefs speak of, so that people and rules can use them."""
+    wanted = " ".join(f"<{p}>" for p in sorted({RDF_TYPE, *decorations}))
+    if scope.query is not None:
+        parts = scope.query.parts
+        ends = [
+            f"{{ SELECT ({end} AS ?kgeval_s) WHERE {{ {{ {part.select}\n }} }} }}"
+            for part in parts
+            for end in dict.fromkeys(part.template)
+            if end.startswith("?")
+        ]
+        constants = sorted({t for part in parts for t in part.template if t.startswith("<")})
+    else:
+        predicates = f"VALUES ?q {{ {' '.join(scope.predicates)} }}"
+        ends = [f"{{ {predicates} {p} }}" for p in ("?kgeval_s ?q ?x", "?x ?q ?kgeval_s")]
+        constants = list(scope.predicates)
+    # Virtuoso finds nothing where a part of a UNION is a mere VALUES, so what the scope names comes apart.
+    entities = [f"{{ SELECT DISTINCT ?kgeval_s WHERE {{ {' UNION '.join(ends)} }} }}"]
+    if constants:
+        entities.append(f"VALUES ?kgeval_s {{ {' '.join(constants)} }}")
+    units = [
+        Unit(
+            name="labels and types",
+            prologue=scope.query.prologue if scope.query else "",
+            dataset=_dataset(scope),
+            template=("?kgeval_s", "?kgeval_p", "?kgeval_o"),
+            pattern=f"{which} VALUES ?kgeval_p {{ {wanted} }} ?kgeval_s ?kgeval_p ?kgeval_o",
+            rows=0,
+            role=Role.BACKGROUND,
+        )
+        for which in entities
+    ]
+    return [replace(unit, rows=count(endpoint, unit.count_distinct())) for unit in units]
+
+
+def count(endpoint: Endpoint, query: str) -> int:
+    """Send a query for one number ?n."""
+    rows = endpoint.select(query, ["n"]).rows
+    return as_count(endpoint, rows[0][0] if len(rows) == 1 else None)
+
+
+def as_count(endpoint: Endpoint, term: str | None) -> int:
+    """The number that a term of a COUNT stands for."""
+    number = re.match('"([0-9]{1,18})"', term or "")
+    if number is None:
+        raise EndpointError(
+            f"{endpoint.name} answered COUNT with {printable(str(term), 80)}; "
+            "check that it is a SPARQL 1.1 endpoint"
+        )
+    return int(number[1])

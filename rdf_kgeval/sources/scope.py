@@ -1,0 +1,175 @@
+"""Scope: which triples of a source are the beliefs to evaluate."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyoxigraph as ox
+
+from rdf_kgeval.beliefs.table import Triple
+from rdf_kgeval.beliefs.terms import iri_term, rdflib_term
+from rdf_kgeval.common.text import printable
+from rdf_kgeval.errors import InputError
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubSelect:
+    """One template triple of a scope query: its terms, and the sub-SELECT that binds its variables."""
+
+    template: Triple
+    """Each an N-Triples term, or a variable with its question mark."""
+    select: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScopeQuery:
+    """A SELECT ?s ?p ?o or a CONSTRUCT that names the beliefs."""
+
+    name: str
+    text: str
+    prologue: str
+    parts: tuple[SubSelect, ...]
+    federated: bool
+    """Whether it asks other endpoints."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scope:
+    """What to evaluate; everything that an empty scope is asked about is in it."""
+
+    predicates: tuple[str, ...] = ()
+    """N-Triples IRIs; the beliefs have one of these predicates."""
+    graph: str | None = None
+    """N-Triples IRI; the beliefs stand in this named graph."""
+    query: ScopeQuery | None = None
+    """The beliefs are what this query returns."""
+
+    @classmethod
+    def of(
+        cls, *, predicates: Sequence[str] = (), graph: str | None = None, scope: str | Path | None = None
+    ) -> "Scope":
+        """Check and gather what a user said: IRIs, and the file of a query."""
+        if predicates and scope is not None:
+            raise InputError(
+                "--predicate and --scope cannot be combined; write the predicates into the query"
+            )
+        return cls(
+            predicates=tuple(sorted({iri_term(p) for p in predicates})),
+            graph=iri_term(graph) if graph is not None else None,
+            query=read_scope_query(Path(scope)) if scope is not None else None,
+        )
+
+
+def read_scope_query(path: Path) -> ScopeQuery:
+    """Read and check the query in a file."""
+    name = printable(str(path))
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise InputError(f"the scope query {name} cannot be read: {reason}") from error
+    return parse_scope_query(text, name)
+
+
+def parse_scope_query(text: str, name: str = "the scope query") -> ScopeQuery:
+    """Check a scope query and take it apart, so that an endpoint can be asked for it page by page."""
+    variables = _result_variables(text, name)
+    start = next(_words(text), None)
+    form = start[0].upper() if start else ""
+    if start is None or form not in ("SELECT", "CONSTRUCT"):
+        raise InputError(f"{name} must be a SELECT ?s ?p ?o or a CONSTRUCT query")
+    prologue, body = text[: start.start()], text[start.start() :]
+    words = {word[0].upper() for word in _words(body)}
+    if "FROM" in words:
+        raise InputError(f"{name} uses FROM; name the graph with --graph, or with GRAPH in the pattern")
+    if form == "SELECT" and sorted(variables) != ["o", "p", "s"]:
+        raise InputError(f"{name} must select the variables ?s ?p ?o and no others")
+    parts = (
+        (SubSelect(template=("?s", "?p", "?o"), select=body),)
+        if form == "SELECT"
+        else _construct_parts(prologue, body, name)
+    )
+    return ScopeQuery(name=name, text=text, prologue=prologue, parts=parts, federated="SERVICE" in words)
+
+
+def _result_variables(text: str, name: str) -> list[str]:
+    """Check a query and name the variables of a SELECT; its result must not outlive the thread."""
+    try:
+        result = ox.Store().query(text)
+    except SyntaxError as error:
+        at = re.match(r"error at (\d+):(\d+)", str(error))
+        where = f"line {at[1]}, column {at[2]}" if at else printable(str(error), 200)
+        raise InputError(
+            f"{name} is not valid SPARQL: {where}; see https://www.w3.org/TR/sparql11-query/"
+        ) from error
+    except (OSError, ValueError) as error:
+        raise InputError(f"{name} cannot be used as a scope query: {printable(str(error), 200)}") from error
+    return [v.value for v in result.variables] if isinstance(result, ox.QuerySolutions) else []
+
+
+# The terminals of SPARQL that can hide a brace or a keyword, then braces, prefixed names, and other words.
+_TOKEN = re.compile(
+    r"""\#[^\n]* | <[^<>"{}|^`\\\x00-\x20]*> | '''(?:[^\\]|\\.)*?''' | \"\"\"(?:[^\\]|\\.)*?\"\"\"
+      | '(?:[^'\\\n]|\\.)*' | "(?:[^"\\\n]|\\.)*" | [?$]\w+ | (?P<brace>[{}])
+      | [\w.-]*:(?:[\w.:%-]|\\.)* | (?P<word>[A-Za-z]\w*)""",
+    re.VERBOSE | re.DOTALL,
+)
+_PROLOGUE = ("PREFIX", "BASE", "VERSION")
+
+
+def _words(text: str) -> Iterator[re.Match[str]]:
+    """The words of a query that are not of its prologue."""
+    return (token for token in _TOKEN.finditer(text) if token["word"] and token[0].upper() not in _PROLOGUE)
+
+
+def _braces(text: str) -> tuple[int, int]:
+    """Where the first braced group starts and ends."""
+    depth, start = 0, 0
+    for token in _TOKEN.finditer(text):
+        if token["brace"] == "{":
+            if depth == 0:
+                start = token.start()
+            depth += 1
+        elif token["brace"] == "}":
+            depth -= 1
+            if depth == 0:
+                return start, token.end()
+    raise InputError("the braces of the scope query do not match")
+
+
+def _construct_parts(prologue: str, form: str, name: str) -> tuple[SubSelect, ...]:
+    import rdflib
+    from rdflib.plugins.sparql.algebra import translateQuery
+    from rdflib.plugins.sparql.parser import parseQuery
+
+    start, end = _braces(form)
+    if any(token[0].upper() == "WHERE" for token in _words(form[:start])):
+        # CONSTRUCT WHERE { T } is short for CONSTRUCT { T } WHERE { T }.
+        group = form[start:end]
+        form = f"CONSTRUCT {group} WHERE {group}{form[end:]}"
+        start, end = _braces(form)
+    try:
+        algebra = translateQuery(parseQuery(prologue + form)).algebra
+    except Exception as error:  # rdflib raises many kinds
+        raise InputError(f"{name} cannot be used as a scope query: {printable(str(error), 200)}") from error
+    where = form[end:]
+    parts = []
+    for triple in algebra.template or ():
+        if any(isinstance(term, rdflib.BNode) for term in triple):
+            raise InputError(
+                f"{name} makes blank nodes in its CONSTRUCT template; name each node by a variable"
+            )
+        template = tuple(f"?{t}" if isinstance(t, rdflib.Variable) else rdflib_term(t) for t in triple)
+        variables = " ".join(dict.fromkeys(t for t in template if t.startswith("?")))
+        if not variables:
+            raise InputError(
+                f"{name} has a CONSTRUCT template triple without a variable; use a file of triples"
+            )
+        s, p, o = template
+        # LIMIT and the like count solutions of WHERE, so they stay below DISTINCT.
+        select = f"SELECT DISTINCT {variables} WHERE {{ {{ SELECT * {where}\n }} }}"
+        parts.append(SubSelect(template=(s, p, o), select=select))
+    if not parts:
+        raise InputError(f"{name} has an empty CONSTRUCT template; write the triples to evaluate into it")
+    return tuple(sorted(parts, key=lambda part: part.template))
