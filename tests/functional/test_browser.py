@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from rdf_kgeval.verdicts.log import read_log, standing
-from tests.annotators import start
-from tests.test_handover import EXAMPLE, kgeval
+from tests.evaluation.test_exchange import EXAMPLE, kgeval
+from tests.support.annotators import start
 
 ARGUMENTS = [
     "--no-sandbox",

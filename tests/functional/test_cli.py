@@ -13,8 +13,8 @@ import pytest
 
 from rdf_kgeval.beliefs.table import Beliefs
 from tests.conftest import Server
-from tests.faults import FaultyServer, Handler, faulty, is_page
-from tests.test_endpoint import DATA, EXPECTED
+from tests.sources.endpoint.test_client import DATA, EXPECTED
+from tests.support.faults import FaultyServer, Handler, faulty, is_page
 
 KGEVAL = str(Path(sys.executable).with_name("kgeval"))
 TURTLE = """@prefix : <http://example.org/> .

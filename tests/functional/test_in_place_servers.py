@@ -19,12 +19,12 @@ from rdf_kgeval.sources.endpoint.client import Endpoint
 from rdf_kgeval.sources.load import InPlace, Sources
 from rdf_kgeval.sources.scope import Scope
 from rdf_kgeval.verdicts.log import read_log
-from tests.annotators import start
 from tests.conftest import Server
-from tests.faults import Handler, faulty
 from tests.functional.test_cli import KGEVAL, kgeval
 from tests.functional.test_pages import Browser
 from tests.functional.test_servers import GRAPH, TRICKY
+from tests.support.annotators import start
+from tests.support.faults import Handler, faulty
 
 EX = "http://example.org/"
 A = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"

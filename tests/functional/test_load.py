@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from rdf_kgeval.verdicts.log import Verdict, read_log, standing
-from tests.annotators import Seen, Served, crowd, start
-from tests.test_handover import kgeval
+from tests.evaluation.test_exchange import kgeval
+from tests.support.annotators import Seen, Served, crowd, start
 
 
 def big_run(folder: Path, size: int) -> Path:

@@ -15,8 +15,8 @@ import httpx
 import pytest
 
 from rdf_kgeval.verdicts.log import Retraction, read_log, standing
-from tests.annotators import Served, form_of, launch, start
-from tests.test_handover import EXAMPLE, kgeval
+from tests.evaluation.test_exchange import EXAMPLE, kgeval
+from tests.support.annotators import Served, form_of, launch, start
 
 HOSTILE = """
 @prefix : <http://example.org/> .

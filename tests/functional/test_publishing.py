@@ -21,7 +21,7 @@ from rdf_kgeval.runs.config import read_config, write_config
 from rdf_kgeval.verdicts.log import VerdictLog
 from tests.conftest import Server
 from tests.functional.test_cli import kgeval as command
-from tests.records import EX, EXAMPLE, QUERIES, ROOT, hostile, hostile_verdicts, write_hostile
+from tests.support.records import EX, EXAMPLE, QUERIES, ROOT, hostile, hostile_verdicts, write_hostile
 
 NELL = Path("/work/shared/data/nell-sports")
 GRAPH = "http://example.org/evaluation"

@@ -11,7 +11,7 @@ import pytest
 from rdf_kgeval.evaluation.evaluation import Evaluation
 from rdf_kgeval.publishing.report.content import gather
 from rdf_kgeval.publishing.report.page import page
-from tests.records import hostile, motivating
+from tests.support.records import hostile, motivating
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 

@@ -21,7 +21,7 @@ from rdf_kgeval.errors import EngineError
 from rdf_kgeval.inference.infer import infer
 from tests.conftest import free_port
 from tests.functional.test_cli import KGEVAL, kgeval
-from tests.sparkcases import ARRAYS, blocks
+from tests.support.sparkcases import ARRAYS, blocks
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "motivating"
 SOURCES = (EXAMPLE / "kg.ttl", "--ontology", EXAMPLE / "ontology.ttl", "--rules", EXAMPLE / "rules")

@@ -16,9 +16,9 @@ from rdf_kgeval.publishing.record import Record
 from rdf_kgeval.publishing.writeback import Target, as_sparql, batches
 from rdf_kgeval.sources.endpoint.client import Patience
 from tests.conftest import Server
-from tests.faults import CuttingProxy, cutting
 from tests.functional.test_servers import PLAIN, TRICKY
-from tests.records import HOSTILE, hostile
+from tests.support.faults import CuttingProxy, cutting
+from tests.support.records import HOSTILE, hostile
 
 GRAPH = "http://example.org/evaluation"
 DATA = "http://example.org/data"
