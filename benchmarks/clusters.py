@@ -5,10 +5,10 @@ import math
 import numpy as np
 from sweep import averages, compiled, latents, threshold
 
+from rdf_kgeval.estimation.beta_interval import best_start
 from rdf_kgeval.estimation.intervals import PRIORS, quantile
 from rdf_kgeval.estimation.srs import MINIMUM
 from rdf_kgeval.estimation.twcs import SECOND_STAGE, effective_size
-from rdf_kgeval.estimation.window import best_start
 
 WILSON, AHPD = 0, 1
 AT_ONCE = 64

@@ -19,9 +19,9 @@ from leagues import generate
 from paper import load, method
 
 from rdf_kgeval.coupling.graph import CouplingGraph
-from rdf_kgeval.evaluation.evaluation import Evaluation
 from rdf_kgeval.evaluation.simulation import Gold
 from rdf_kgeval.inference.infer import infer_rows
+from rdf_kgeval.pipeline import Evaluation
 from rdf_kgeval.verdicts.log import Answer
 
 HERE = Path(__file__).parent

@@ -24,13 +24,14 @@ from digests import Texts
 from stores import running_oxigraph, running_virtuoso
 
 from rdf_kgeval.beliefs.builder import BeliefsBuilder
-from rdf_kgeval.estimation import DESIGNS, Population
-from rdf_kgeval.estimation.design import Reserve
+from rdf_kgeval.estimation.design import DesignOptions
+from rdf_kgeval.estimation.population import Population, Reserve
+from rdf_kgeval.evaluation.methods import METHODS
 from rdf_kgeval.sources.draws.drawing import first_reaches, units
 from rdf_kgeval.sources.draws.log import DrawLog, counted, drawn_triples
 from rdf_kgeval.sources.draws.pool import FULL, Pool, digest_of, text_of
 from rdf_kgeval.sources.draws.sampler import LOG, Field
-from rdf_kgeval.sources.endpoint.client import Endpoint, Patience
+from rdf_kgeval.sources.endpoint.client import Endpoint, RetryPolicy
 from rdf_kgeval.sources.load import InPlace
 from rdf_kgeval.sources.pull_plan import PAGE, make_plan
 from rdf_kgeval.sources.scope import Scope
@@ -71,7 +72,7 @@ def pull_bytes(endpoint: Endpoint) -> tuple[float, int]:
 
 def real_draws(name: str, url: str, alone: int, seeds: int, minutes: float) -> dict:
     """What a store gives."""
-    endpoint = Endpoint(url, patience=Patience(timeout=3600, deadline=3600))
+    endpoint = Endpoint(url, retry=RetryPolicy(timeout=3600, deadline=3600))
     found = {
         "store": name,
         "alone": 0,
@@ -261,7 +262,7 @@ def run_design(
     population = Population(
         predicate=predicate, subject=np.zeros_like(predicate), known=answers.copy(), reserve=reserve
     )
-    design = DESIGNS[method](population, margin=margin, seed=seed)
+    design = METHODS[method].design(population, DesignOptions(margin=margin, seed=seed))
     while not design.reached(answers) and (margin is not None or (answers >= 0).sum() < FIXED):
         draws = [d.position for d in design.next(answers, 1)]
         if not draws:

@@ -23,9 +23,12 @@ from sweep import (
     threshold,
 )
 
-from rdf_kgeval.estimation import DESIGNS, Population, intervals
+from rdf_kgeval.estimation import intervals
 from rdf_kgeval.estimation.calibration import ASSISTED_FACTORS, FACTORS, FIXED_WIDTH, LEVELS, MARGINS
+from rdf_kgeval.estimation.design import DesignOptions
+from rdf_kgeval.estimation.population import Population
 from rdf_kgeval.estimation.srs import MINIMUM
+from rdf_kgeval.evaluation import methods
 from rdf_kgeval.verdicts.log import NOT_ASKED
 
 DEFAULT, STRICT = "stratified/bayes", "stratified/bayes, strict"
@@ -49,7 +52,8 @@ IDENTIFY, VERIFY = 45 / 3600, 25 / 3600
 
 
 def make(name, population, **options):
-    return DESIGNS[name.removesuffix(", strict")](population, strict=name.endswith("strict"), **options)
+    chosen = DesignOptions(strict=name.endswith("strict"), **options)
+    return methods.METHODS[name.removesuffix(", strict")].design(population, chosen)
 
 
 def run(design, gold, budget=10**9):

@@ -18,8 +18,8 @@ import pyoxigraph as ox
 
 from rdf_kgeval.beliefs.builder import BeliefsBuilder
 from rdf_kgeval.beliefs.table import Beliefs, Role
-from rdf_kgeval.rules.mining.index import MiningOptions
 from rdf_kgeval.rules.mining.mine import mine
+from rdf_kgeval.rules.mining.options import MiningOptions
 from rdf_kgeval.rules.rule import Pattern
 
 EXPONENT = 0.75

@@ -24,7 +24,7 @@ SETUP = """
 import ctypes, json, re, sys, time
 from pathlib import Path
 import rdf_kgeval as kgeval
-from rdf_kgeval.evaluation.evaluation import Evaluation
+from rdf_kgeval.pipeline import Evaluation
 from rdf_kgeval.publishing.rdf import Annotations, RecordOptions, lines_of, make_record, publish
 from rdf_kgeval.evaluation.settings import Settings
 from rdf_kgeval.verdicts.log import Answer, Drawn, Verdict

@@ -134,7 +134,9 @@ def is_true(triple: tuple[str, str, str]) -> bool:
 
 
 LOAD = """
-from rdf_kgeval.runs.create import Coupling, create_run
+from contextlib import nullcontext
+from rdf_kgeval.pipeline import prepare
+from rdf_kgeval.runs.create import Coupling
 from rdf_kgeval.sources.load import Sources
 from rdf_kgeval.common.memory import parse_size
 sources = Sources(files=[folder / "kg.nt"])
@@ -143,13 +145,14 @@ def progress(what, done, total):
     name = "couple" if what == "coupling" else "load"
     if name not in marks: mark(name)
 memory = None if limit is None else parse_size(limit)
-loaded = create_run(folder / "run", sources, coupling, "en", progress, memory_limit=memory)
-for note in loaded.notes: print(note, file=sys.stderr)
+loaded = prepare(folder / "run", sources, coupling, memory_limit=memory, show=lambda: nullcontext(progress))
+for note in loaded.config["notes"]: print(note, file=sys.stderr)
 """
 ASK = """
 import numpy as np
 from scale import ANNOTATORS, ERR, VERDICTS, is_true
-from rdf_kgeval.runs.run import open_evaluation, open_run
+from rdf_kgeval.pipeline import open_evaluation
+from rdf_kgeval.runs.run import open_run
 from rdf_kgeval.verdicts.log import Answer
 rng = np.random.default_rng(1)
 run = open_run(folder / "run")

@@ -15,12 +15,12 @@ import numpy as np
 from scipy.special import ndtr
 
 from rdf_kgeval.estimation.assisted import moments, plan, record
+from rdf_kgeval.estimation.beta_interval import best_start, least_precision, precise
 from rdf_kgeval.estimation.calibration import SHRINK
 from rdf_kgeval.estimation.hierarchy import GRID, begin, doubts, observe
 from rdf_kgeval.estimation.intervals import quantile
 from rdf_kgeval.estimation.strata import strata_of
 from rdf_kgeval.estimation.stratified import block_length, first_block, next_block
-from rdf_kgeval.estimation.window import best_start, least_precision, precise
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 REAL = ("nell-sports", "yago2-sample")

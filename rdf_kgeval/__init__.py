@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from rdf_kgeval.errors import InputError as InputError
     from rdf_kgeval.errors import KgevalError as KgevalError
     from rdf_kgeval.errors import RunError as RunError
-    from rdf_kgeval.evaluation.evaluation import Evaluation as Evaluation
-    from rdf_kgeval.evaluation.evaluation import evaluate as evaluate
     from rdf_kgeval.evaluation.settings import Settings as Settings
     from rdf_kgeval.inference.infer import Inference as Inference
     from rdf_kgeval.inference.infer import InferenceOptions as InferenceOptions
     from rdf_kgeval.inference.infer import infer as infer
+    from rdf_kgeval.pipeline import Evaluation as Evaluation
+    from rdf_kgeval.pipeline import evaluate as evaluate
     from rdf_kgeval.plugin.functions import register as register
     from rdf_kgeval.publishing.rdf import RecordOptions as RecordOptions
     from rdf_kgeval.publishing.rdf import to_rdf as to_rdf
     from rdf_kgeval.rules.dialects import read_rules as read_rules
-    from rdf_kgeval.rules.mining.index import MiningOptions as MiningOptions
     from rdf_kgeval.rules.mining.mine import mine as mine
+    from rdf_kgeval.rules.mining.options import MiningOptions as MiningOptions
     from rdf_kgeval.rules.ontology import read_ontology as read_ontology
     from rdf_kgeval.rules.rule import Rule as Rule
     from rdf_kgeval.sources.endpoint.client import Credentials as Credentials
@@ -41,20 +41,20 @@ _HOME = {
     "Credentials": "sources.endpoint.client",
     "Endpoint": "sources.endpoint.client",
     "EndpointError": "errors",
-    "Evaluation": "evaluation.evaluation",
+    "Evaluation": "pipeline",
     "GoldOracle": "verdicts.oracles",
     "Inference": "inference.infer",
     "InferenceOptions": "inference.infer",
     "InputError": "errors",
     "KgevalError": "errors",
-    "MiningOptions": "rules.mining.index",
+    "MiningOptions": "rules.mining.options",
     "PromptOracle": "verdicts.oracles",
     "RecordOptions": "publishing.rdf",
     "RunError": "errors",
     "Rule": "rules.rule",
     "Settings": "evaluation.settings",
     "couple": "coupling.graph",
-    "evaluate": "evaluation.evaluation",
+    "evaluate": "pipeline",
     "infer": "inference.infer",
     "mine": "rules.mining.mine",
     "pull_beliefs": "sources.load",

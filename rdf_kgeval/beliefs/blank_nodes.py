@@ -13,13 +13,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+
+from rdf_kgeval.common.types import Int64s, UInt64s
 
 Quad = tuple[str, str, str, str]
 """Subject, predicate, object and graph as N-Triples terms; the graph is "" for the default graph."""
 
 _MAX_ROUNDS = 100
-_Colours = NDArray[np.uint64]
+_Colours = UInt64s
 
 
 def name_blank_nodes(quads: Sequence[Quad], taken: Counter[str]) -> Iterator[Quad]:
@@ -78,7 +79,7 @@ class _Edges:
                 break
         return colours
 
-    def components(self) -> NDArray[np.int64]:
+    def components(self) -> Int64s:
         """Number each node by the first node that it is connected with."""
         parent = list(range(self.n))
 

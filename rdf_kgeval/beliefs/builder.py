@@ -14,14 +14,13 @@ from typing import IO, Any, cast
 
 import numpy as np
 import pyoxigraph as ox
-from numpy.typing import NDArray
 
 from rdf_kgeval.beliefs.blank_nodes import Quad, name_blank_nodes
-from rdf_kgeval.beliefs.table import Beliefs, Ints, Role
-from rdf_kgeval.beliefs.term_table import Terms
+from rdf_kgeval.beliefs.table import Beliefs, Role, Terms
 from rdf_kgeval.beliefs.terms import parse_term
 from rdf_kgeval.common.memory import RAM, Space
 from rdf_kgeval.common.text import printable
+from rdf_kgeval.common.types import Int32s, Int64s, UInt8s
 from rdf_kgeval.errors import InputError
 
 _ENTRY = 150
@@ -37,13 +36,13 @@ _KEY_BITS = 63
 
 
 @dataclass(frozen=True)
-class _Run:
+class _SortedRun:
     """A part of the quads, over its own sorted terms."""
 
     terms: Terms
-    rows: Ints
-    graphs: Ints
-    roles: NDArray[np.uint8]
+    rows: Int32s
+    graphs: Int32s
+    roles: UInt8s
 
 
 class BeliefsBuilder:
@@ -53,7 +52,7 @@ class BeliefsBuilder:
         self._space = space
         self._most = space.share(0.25)
         self._taken: Counter[str] = Counter()
-        self._runs: list[_Run] = []
+        self._runs: list[_SortedRun] = []
         self._count = 0
         self._clear()
 
@@ -111,7 +110,7 @@ class BeliefsBuilder:
 
     def _spill(self) -> None:
         if self._most is not None and self._size > self._most:
-            self._runs.append(self._run())
+            self._runs.append(self._sorted_run())
             self._count += len(self._roles)
             self._clear()
 
@@ -120,7 +119,7 @@ class BeliefsBuilder:
         """Roughly, the bytes that what was collected takes."""
         return self._numbers.size + len(self._numbers) * _ENTRY + 17 * len(self._roles)
 
-    def _run(self) -> _Run:
+    def _sorted_run(self) -> _SortedRun:
         ordered = sorted(self._numbers)
         rank = np.empty(len(ordered) + 1, dtype=np.int32)
         rank[np.fromiter(map(self._numbers.__getitem__, ordered), np.int32, len(ordered))] = np.arange(
@@ -129,7 +128,7 @@ class BeliefsBuilder:
         rank[-1] = -1
         keep = self._space.kept
         terms = Terms.of(ordered)
-        return _Run(
+        return _SortedRun(
             Terms(keep(terms.block), keep(terms.offsets)),
             keep(rank[np.frombuffer(self._rows, dtype=np.int32)]),
             keep(rank[np.frombuffer(self._graphs, dtype=np.int32)]),
@@ -138,7 +137,7 @@ class BeliefsBuilder:
 
     def build(self) -> Beliefs:
         """Sort terms and rows and merge equal triples."""
-        last = self._run()
+        last = self._sorted_run()
         self._clear()
         whole = _merge_runs([*self._runs, last], self._space) if self._runs else last
         return _merge(whole, self._space)
@@ -208,7 +207,7 @@ def _mentions_blank(term: object) -> bool:
     return isinstance(term, ox.BlankNode)
 
 
-def _merge_runs(runs: list[_Run], space: Space) -> _Run:
+def _merge_runs(runs: list[_SortedRun], space: Space) -> _SortedRun:
     """One run of several, over the terms of all."""
     ranks = [space.empty(len(run.terms) + 1, np.int32) for run in runs]
     block = space.empty(sum(len(run.terms.block) for run in runs), np.uint8)
@@ -241,10 +240,10 @@ def _merge_runs(runs: list[_Run], space: Space) -> _Run:
             graphs[at + low : at + high] = rank[run.graphs[low:high]]
         roles[at : at + n] = run.roles
         at += n
-    return _Run(Terms(block[:end], offsets[: base + 1]), rows, graphs, roles)
+    return _SortedRun(Terms(block[:end], offsets[: base + 1]), rows, graphs, roles)
 
 
-def _windows(runs: list[_Run]) -> Iterator[list[tuple[int, int]]]:
+def _windows(runs: list[_SortedRun]) -> Iterator[list[tuple[int, int]]]:
     """Stretches of the order of terms, each with where it begins and ends in every run."""
     pivots = sorted({run.terms[i] for run in runs for i in range(_WINDOW, len(run.terms), _WINDOW)})
     cuts = [[run.terms.place(pivot) for run in runs] for pivot in pivots]
@@ -252,13 +251,13 @@ def _windows(runs: list[_Run]) -> Iterator[list[tuple[int, int]]]:
         yield list(zip(low, high, strict=True))
 
 
-def _merge(run: _Run, space: Space) -> Beliefs:
+def _merge(run: _SortedRun, space: Space) -> Beliefs:
     named = bool(len(run.graphs) and run.graphs.max() >= 0)
     key = None if named else _packed(run, space)
     return _merge_columns(run) if key is None else _merge_keys(run.terms, *key, space)
 
 
-def _merge_columns(run: _Run) -> Beliefs:
+def _merge_columns(run: _SortedRun) -> Beliefs:
     s, p, o = run.rows.reshape(-1, 3).T
     order = np.lexsort((run.graphs, o, p, s))
     s, p, o, graphs, roles = s[order], p[order], o[order], run.graphs[order], run.roles[order]
@@ -280,7 +279,7 @@ def _merge_columns(run: _Run) -> Beliefs:
     )
 
 
-def _packed(run: _Run, space: Space) -> tuple[NDArray[np.int64], Ints] | None:
+def _packed(run: _SortedRun, space: Space) -> tuple[Int64s, Int32s] | None:
     """Each row as one number, sorted, and the predicates; None if a number cannot hold a row."""
     n_terms = len(run.terms)
     rows = run.rows.reshape(-1, 3)
@@ -299,7 +298,7 @@ def _packed(run: _Run, space: Space) -> tuple[NDArray[np.int64], Ints] | None:
     return key, predicates
 
 
-def _merge_keys(terms: Terms, key: NDArray[np.int64], predicates: Ints, space: Space) -> Beliefs:
+def _merge_keys(terms: Terms, key: Int64s, predicates: Int32s, space: Space) -> Beliefs:
     """Of equal triples the last has the largest role."""
     last = np.ones(len(key), dtype=bool)
     for low in range(0, len(key) - 1, _STEP):

@@ -1,4 +1,4 @@
-"""Labels: what people read instead of IRIs."""
+"""Names: what people read instead of IRIs."""
 
 import re
 import urllib.parse
@@ -9,13 +9,14 @@ from functools import cached_property
 import numpy as np
 import pyoxigraph as ox
 
-from rdf_kgeval.beliefs.table import Beliefs, Ints, Triple
-from rdf_kgeval.beliefs.terms import iri, parse_term
+from rdf_kgeval.beliefs.table import Beliefs, Triple
+from rdf_kgeval.beliefs.terms import iri, local_name, parse_term
+from rdf_kgeval.common.types import Int32s
 from rdf_kgeval.namespaces import LABEL_PROPERTIES, RDF_TYPE
 
 
 @dataclass(frozen=True, kw_only=True)
-class Labels:
+class Names:
     """Names of terms, from the graph's own labels or, failing that, from the IRI."""
 
     beliefs: Beliefs
@@ -47,22 +48,23 @@ class Labels:
         """A triple in words; it need not be one of the graph."""
         s, p, o = triple
         if p == f"<{RDF_TYPE}>":
-            return f"{self._name(s)} is a {self._name(o)}"
-        return f"{self._with_type(s)} {_as_verb(self._name(p))} {self._with_type(o)}"
+            return f"{self.name(s)} is a {self.name(o)}"
+        return f"{self._with_type(s)} {_as_verb(self.name(p))} {self._with_type(o)}"
 
     @property
     def label_predicates(self) -> set[int]:
         """The numbers of the predicates that give names."""
         return {number for number in self._numbers if number is not None}
 
-    def _name(self, text: str) -> str:
+    def name(self, text: str) -> str:
+        """Name a term; it need not be one of the graph."""
         term = self.beliefs.terms.find(text)
         return readable(text) if term is None else self.of(term)
 
     def _with_type(self, text: str) -> str:
         term = self.beliefs.terms.find(text)
         if self._type is None or term is None:
-            return self._name(text)
+            return self.name(text)
         low, high = (int(np.searchsorted(self.beliefs.s, term, side)) for side in ("left", "right"))
         types = self.beliefs.o[low:high][self.beliefs.p[low:high] == self._type]
         return f"{self.of(term)} ({self.of(int(types[0]))})" if len(types) else self.of(term)
@@ -83,7 +85,7 @@ class Labels:
         return [self.beliefs.terms.find(f"<{p}>") for p in self.properties]
 
     @cached_property
-    def _rows(self) -> tuple[Ints, Ints]:
+    def _rows(self) -> tuple[Int32s, Int32s]:
         """The rows that label something, and their subjects."""
         rows = np.flatnonzero(np.isin(self.beliefs.p, list(self.label_predicates))).astype(np.int32)
         return rows, self.beliefs.s[rows]
@@ -92,6 +94,15 @@ class Labels:
 def _as_verb(name: str) -> str:
     """What a thing is of another reads better with "is"."""
     return f"is {name}" if re.fullmatch(r"(?!is )(?!\w+s of)[a-z][\w ]* of", name) else name
+
+
+def last_part(term: str) -> str:
+    """Cut an IRI term after its last separator, of which one at the end does not count.
+
+    >>> last_part("<http://example.org/Joe_Louis_Arena/>"), last_part("<urn:isbn:123>")
+    ('Joe_Louis_Arena', '123')
+    """
+    return local_name(iri(term).rstrip("#/:"), "#/:")
 
 
 def readable(term: str) -> str:
@@ -107,7 +118,7 @@ def readable(term: str) -> str:
     if not term.startswith("<"):
         literal = parse_term(term)
         return literal.value if isinstance(literal, ox.Literal) else term
-    name = re.split(r"[#/:]", iri(term).rstrip("#/:"))[-1] or iri(term)
+    name = last_part(term) or iri(term)
     words = urllib.parse.unquote(name).replace("_", " ")
     if " " not in words and re.match(r"[a-z]+[A-Z]", words):
         words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", words).lower()

@@ -1,4 +1,4 @@
-"""Frame: a population that stays where it is, and how much of its random order is at hand.
+"""SamplingFrame: a population that stays where it is, and how much of its random order is at hand.
 
 Every belief of the population has a place in [0, 1), uniformly at random and on its own: the first digits of
 a salted digest. The rows at hand are, of each predicate, all beliefs whose place lies below its reach; what
@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
+
+from rdf_kgeval.common.types import Float64s
 
 LARGE = 0.02
 """Predicates with at least this share of the beliefs are strata of their own; the others share one."""
@@ -22,14 +23,14 @@ NO_PLACE = 1.0
 
 
 @dataclass(frozen=True, eq=False)
-class Frame:
+class SamplingFrame:
     """Sizes of the population, and places of the rows."""
 
     sizes: Mapping[str, int]
     """Beliefs of the population by predicate, an N-Triples term."""
     reach: Mapping[str, float]
     """By predicate: every belief whose place is below is at hand."""
-    place: NDArray[np.float64]
+    place: Float64s
     """By row."""
     salt: str
     """What the digests are salted with."""
@@ -50,7 +51,7 @@ class Frame:
         np.save(folder / "place.npy", self.place)
 
     @classmethod
-    def load(cls, folder: Path) -> "Frame | None":
+    def load(cls, folder: Path) -> "SamplingFrame | None":
         """Read it; None where the beliefs are the population.
 
         Raises:

@@ -5,26 +5,92 @@ Terms and rows are sorted, so that the same triples give the same bytes whatever
 
 import hashlib
 import re
-from collections.abc import Iterator
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
+from typing import overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rdf_kgeval.beliefs.blank_nodes import Quad
-from rdf_kgeval.beliefs.sampling_frame import Frame
-from rdf_kgeval.beliefs.term_table import Terms
+from rdf_kgeval.beliefs.sampling_frame import SamplingFrame
 from rdf_kgeval.beliefs.terms import iri
 from rdf_kgeval.common.arrays import check_length, check_range, check_starts, damaged, map_arrays, save_arrays
 from rdf_kgeval.common.text import printable
+from rdf_kgeval.common.types import Bools, Float64s, Int32s, Int64s, UInt8s, UInt64s
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.namespaces import RDF_TYPE
 
-Ints = NDArray[np.int32]
 Triple = tuple[str, str, str]
+
+
+class Terms(Sequence[str]):
+    """A sorted, read-only table of N-Triples terms: one block of UTF-8 and the offsets into it."""
+
+    def __init__(self, block: UInt8s, offsets: Int64s) -> None:
+        self.block = block
+        self.offsets = offsets
+        self.text = block.data
+        """The block as bytes; slices of it make no copy."""
+
+    @classmethod
+    def of(cls, terms: Iterable[str]) -> "Terms":
+        """Build the table from sorted terms."""
+        block = bytearray()
+        offsets = array("q", [0])
+        for term in terms:
+            block += term.encode()
+            offsets.append(len(block))
+        return cls(np.frombuffer(bytes(block), dtype=np.uint8), np.frombuffer(offsets, dtype=np.int64))
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @overload
+    def __getitem__(self, i: int) -> str: ...
+    @overload
+    def __getitem__(self, i: slice) -> list[str]: ...
+    def __getitem__(self, i: int | slice) -> str | list[str]:
+        if isinstance(i, slice):
+            low, high, step = i.indices(len(self))
+            if step != 1:
+                return [self[j] for j in range(low, high, step)]
+            ends = self.offsets[low : max(low, high) + 1].tolist()
+            return [str(self.text[a:b], "utf-8") for a, b in pairwise(ends)]
+        if not 0 <= i < len(self):
+            raise IndexError(i)
+        return str(self.text[self.offsets.item(i) : self.offsets.item(i + 1)], "utf-8")
+
+    def place(self, term: str) -> int:
+        """How many terms come before this one."""
+        return bisect_left(self, term)
+
+    def find(self, term: str) -> int | None:
+        """The number of a term, or None where it is not in the table."""
+        i = self.place(term)
+        return i if i < len(self) and self[i] == term else None
+
+    def starting(self, prefix: str) -> slice:
+        """The run of terms that start with `prefix`."""
+        return slice(self.place(prefix), self.place(prefix + "\U0010ffff"))
+
+    def is_text(self) -> bool:
+        """Whether every entry is UTF-8 and starts as an IRI, a blank node or a literal does."""
+        starts = self.offsets[:-1]
+        if (np.diff(self.offsets) < 2).any() or not np.isin(self.block[starts], list(b'<_"')).all():
+            return False
+        try:
+            for at in range(0, len(self), _STEP):
+                end = self.offsets[min(at + _STEP, len(self))]
+                self.block[self.offsets[at] : end].tobytes().decode()
+        except UnicodeDecodeError:
+            return False
+        return True
 
 
 class Role(IntEnum):
@@ -45,14 +111,14 @@ class Beliefs:
     """Distinct triples with their roles and named graphs; `row` numbers them in sorted order."""
 
     terms: Terms
-    s: Ints
-    p: Ints
-    o: Ints
-    role: NDArray[np.uint8]
-    graph_row: Ints
+    s: Int32s
+    p: Int32s
+    o: Int32s
+    role: UInt8s
+    graph_row: Int32s
     """With `graph_term`: which rows stand in which named graphs, sorted."""
-    graph_term: Ints
-    frame: Frame | None = None
+    graph_term: Int32s
+    frame: SamplingFrame | None = None
     """The population, where these are only a part of it."""
 
     def __post_init__(self) -> None:
@@ -63,7 +129,7 @@ class Beliefs:
         return len(self.s)
 
     @cached_property
-    def rows(self) -> Ints:
+    def rows(self) -> Int32s:
         """The rows to be evaluated."""
         return np.flatnonzero(self.role == Role.BELIEF).astype(np.int32)
 
@@ -85,7 +151,7 @@ class Beliefs:
         return {iri(predicate): size for predicate, size in sizes}
 
     @cached_property
-    def weights(self) -> NDArray[np.float64]:
+    def weights(self) -> Float64s:
         """By row to be evaluated: how many beliefs of the population it stands for."""
         weights = np.ones(len(self.rows))
         if self.frame:
@@ -142,7 +208,7 @@ class Beliefs:
         return found[0]
 
     @cached_property
-    def ids(self) -> tuple[NDArray[np.uint64], Ints]:
+    def ids(self) -> tuple[UInt64s, Int32s]:
         """The first 64 bits of every row's id, sorted, and the rows in that order."""
         text, offsets = self.terms.text, self.terms.offsets
         prefixes = np.empty(len(self), dtype=np.uint64)
@@ -162,7 +228,7 @@ class Beliefs:
         return prefixes[order], order
 
     @cached_property
-    def id_rank(self) -> Ints:
+    def id_rank(self) -> Int32s:
         """The place of each row in the order of their ids."""
         rank = np.empty(len(self), np.int32)
         rank[self.ids[1]] = np.arange(len(self), dtype=np.int32)
@@ -182,7 +248,7 @@ class Beliefs:
             )
         return low if low < high else None
 
-    def is_blank(self) -> NDArray[np.bool_]:
+    def is_blank(self) -> Bools:
         """Which terms are blank nodes."""
         blank = np.zeros(len(self.terms), dtype=bool)
         blank[self.terms.starting("_:")] = True
@@ -197,22 +263,22 @@ class Beliefs:
         rdf_type = self.terms.find(f"<{RDF_TYPE}>")
         return self._count(self.o[self.p == rdf_type]) if rdf_type is not None else {}
 
-    def instances(self) -> dict[int, Ints]:
+    def instances(self) -> dict[int, Int32s]:
         """The instances that the graph asserts for each class, as terms."""
         rdf_type = self.terms.find(f"<{RDF_TYPE}>")
         typed = self.p == (-1 if rdf_type is None else rdf_type)
         return {int(c): self.s[typed & (self.o == c)] for c in np.unique(self.o[typed])}
 
-    def _count(self, terms: Ints) -> dict[str, int]:
+    def _count(self, terms: Int32s) -> dict[str, int]:
         numbers, counts = np.unique(terms, return_counts=True)
         order = np.argsort(-counts, kind="stable")
         return {iri(self.terms[numbers[i]]): int(counts[i]) for i in order}
 
-    def with_roles(self, role: NDArray[np.uint8]) -> "Beliefs":
+    def with_roles(self, role: UInt8s) -> "Beliefs":
         """The same triples with other roles."""
         return replace(self, role=role)
 
-    def with_frame(self, frame: Frame) -> "Beliefs":
+    def with_frame(self, frame: SamplingFrame) -> "Beliefs":
         """The same triples as a part of a population."""
         return replace(self, frame=frame)
 
@@ -269,7 +335,7 @@ class Beliefs:
             raise damaged(path["block"], "it is not a table of terms")
         ids = column.pop("id"), column.pop("id_row")
         try:
-            frame = Frame.load(folder)
+            frame = SamplingFrame.load(folder)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise damaged(folder / "frame.json", str(error)) from error
         beliefs = cls(terms, **column, frame=frame)
@@ -282,4 +348,4 @@ _KINDS: dict[str, type] = {
     "graph_row": np.int32, "graph_term": np.int32, "id": np.uint64, "id_row": np.int32,
 }  # fmt: skip
 _STEP = 1 << 16
-"""Rows that are worked on at a time."""
+"""Rows or terms that are worked on at a time."""

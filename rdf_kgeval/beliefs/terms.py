@@ -21,6 +21,15 @@ def iri(term: str) -> str:
     return term[1:-1] if term.startswith("<") and not term.startswith("<<") else term
 
 
+def local_name(iri: str, separators: str = "/#") -> str:
+    """Cut an IRI after the last of the separators; nothing is left of one that ends in a separator.
+
+    >>> local_name("http://example.org/nell#Stadium"), local_name("urn:isbn:123"), local_name("urn:x", ":")
+    ('Stadium', 'urn:isbn:123', 'x')
+    """
+    return iri[max(map(iri.rfind, separators)) + 1 :]
+
+
 def iri_term(text: str) -> str:
     """An IRI, with or without angle brackets, as an N-Triples term."""
     try:
@@ -61,18 +70,13 @@ def oxigraph_text(term: object) -> str:
 
 
 def json_term(binding: Mapping[str, Any]) -> str:
-    """The N-Triples term of a SPARQL JSON binding; ValueError where it is not valid RDF.
-
-    Virtuoso names blank nodes nodeID://b10001, as blank nodes or as IRIs.
-    """
+    """The N-Triples term of a SPARQL JSON binding; ValueError where it is not valid RDF."""
     kind, value = binding["type"], binding["value"]
     if kind == "triple":
         s, p, o = (json_term(value[part]) for part in ("subject", "predicate", "object"))
         if s.startswith(('"', "<<")) or not p.startswith("<") or p.startswith("<<"):
             raise ValueError(kind)
         return f"<<( {s} {p} {o} )>>"
-    if kind in ("uri", "bnode") and value.startswith("nodeID://"):
-        return str(ox.BlankNode(value.replace("nodeID://", "nodeID")))
     if kind == "uri":
         return str(ox.NamedNode(value))
     if kind == "bnode":

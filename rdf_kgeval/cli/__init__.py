@@ -137,7 +137,7 @@ def show(
             highlight=False,
         )
     for row in opened.beliefs.rows[:3]:
-        console.print(Text(f"e.g. {printable(opened.labels.sentence(row), 200)}"))
+        console.print(Text(f"e.g. {printable(opened.names.sentence(row), 200)}"))
 
 
 def _print_rules(rules: list[dict[str, Any]]) -> None:
@@ -212,8 +212,8 @@ def mine(
 
       kgeval mine --endpoint http://localhost:7878/query --format shacl -o rules.ttl
     """
-    from rdf_kgeval.rules.mining.index import MiningOptions
     from rdf_kgeval.rules.mining.mine import mine as mine_rules
+    from rdf_kgeval.rules.mining.options import MiningOptions
     from rdf_kgeval.rules.ontology import read_ontology
     from rdf_kgeval.rules.write import refuse_taken, write_shacl, write_templates
     from rdf_kgeval.runs.run import open_run

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from rdf_kgeval.cli.evaluate import AsJson, RunArgument, serve_pages
+from rdf_kgeval.cli.evaluate import AsJson, RunArgument, ask_all, pages
 from rdf_kgeval.cli.options import MethodOptions, takes
 from rdf_kgeval.cli.results import report
 from rdf_kgeval.cli.terminal import say, write_whole
@@ -58,9 +58,8 @@ def serve(
         if not guidelines.is_file():
             raise InputError(f"there is no file {printable(str(guidelines))}")
         write_whole(run / "guidelines.md", read_guidelines(guidelines))
-    evaluation = serve_pages(
-        opened, method, annotators=annotator or ["me"], experts=expert or (), host=host, port=port
-    )
+    consult = pages(annotators=annotator or ["me"], experts=expert or (), host=host, port=port)
+    evaluation = ask_all(opened, consult, method)
     report(evaluation, as_json, time.perf_counter() - begin)
 
 
@@ -82,7 +81,8 @@ def export(
       kgeval export run --to mturk -o tasks.csv
     """
     from rdf_kgeval.evaluation.exchange import FORMATS, task_rows
-    from rdf_kgeval.runs.run import open_evaluation, open_run
+    from rdf_kgeval.pipeline import open_evaluation
+    from rdf_kgeval.runs.run import open_run
 
     if to not in FORMATS:
         raise typer.BadParameter(f"tasks are for {', '.join(FORMATS)}")
@@ -116,7 +116,8 @@ def import_(
       kgeval import run Batch_1234_results.csv
     """
     from rdf_kgeval.evaluation.exchange import read_results, to_verdicts
-    from rdf_kgeval.runs.run import open_evaluation, open_run
+    from rdf_kgeval.pipeline import open_evaluation
+    from rdf_kgeval.runs.run import open_run
 
     opened = open_run(run)
     results = read_results(file)

@@ -34,13 +34,18 @@ def plan(
     from rich.console import Console
     from rich.table import Table
 
+    from rdf_kgeval.evaluation.methods import METHODS
     from rdf_kgeval.evaluation.policies import ALL_CANDIDATES
-    from rdf_kgeval.evaluation.settings import PLANNED, methods_of
+    from rdf_kgeval.evaluation.settings import methods_of
     from rdf_kgeval.evaluation.simulation import plan as simulate_all
     from rdf_kgeval.runs.run import open_run
 
     graph = open_run(run).graph
-    names = [name for name in PLANNED if graph.n_beliefs <= ALL_CANDIDATES or not name.startswith("greedy")]
+    names = [
+        name
+        for name, method in METHODS.items()
+        if method.planned and (graph.n_beliefs <= ALL_CANDIDATES or method.interval)
+    ]
     methods = methods_of(",".join(names), budget=None, margin=margin, level=level)
     with progress_bar() as progress:
         rows = simulate_all(graph, methods, expect, told=lambda i, n: progress("simulation", i, n))
@@ -60,11 +65,11 @@ def plan(
 
 def demo() -> None:
     """Evaluate the eight beliefs of the paper's motivating example, with every question and every reason."""
-    from rdf_kgeval.beliefs.names import Labels
+    from rdf_kgeval.beliefs.names import Names
     from rdf_kgeval.cli.resources import resource
     from rdf_kgeval.coupling.graph import couple
-    from rdf_kgeval.evaluation.evaluation import Evaluation
     from rdf_kgeval.evaluation.settings import Settings
+    from rdf_kgeval.evaluation.state import State
     from rdf_kgeval.inference.explanation import explain, reason
     from rdf_kgeval.rules.dialects import read_rules
     from rdf_kgeval.rules.ontology import read_ontology
@@ -76,8 +81,8 @@ def demo() -> None:
     rules = read_ontology(folder / "ontology.ttl") + read_rules(folder / "rules")
     graph = couple(read_beliefs(folder / "kg.ttl"), rules)
     oracle = GoldOracle(folder / "gold.csv")
-    words = Labels(beliefs=graph.beliefs)
-    evaluation = Evaluation(graph, Settings().changed(policy="greedy", seed_size=0))
+    words = Names(beliefs=graph.beliefs)
+    evaluation = State(graph, Settings().changed(policy="greedy", seed_size=0))
     say(f"{plural(graph.n_beliefs, 'belief')}, tied together by {plural(graph.n_constraints, 'constraint')}.")
     known: set[int] = set()
     while requests := evaluation.next():
@@ -138,8 +143,6 @@ def compare(
     from rdf_kgeval.runs.run import open_run
     from rdf_kgeval.verdicts.oracles import read_gold
 
-    if report is not None:
-        from rdf_kgeval.publishing.report.comparison import comparison_page  # before anything takes time
     chosen = methods_of(
         methods, budget=budget, margin=margin, level=level, seed_size=seed_size, candidates=candidates
     )
@@ -154,6 +157,8 @@ def compare(
             )
     rows = summarise(trials)
     if report is not None:
+        from rdf_kgeval.publishing.report.comparison import comparison_page
+
         write_whole(report, comparison_page(trials, rows, float(gold.mean())))
     if as_json:
         print_json({"rows": rows})

@@ -191,10 +191,10 @@ def _checked(place: str, path: Path, option: _Option, value: Any) -> Any:
 
 
 def _refuse_secrets(place: str, key: str, url: str) -> None:
-    from rdf_kgeval.sources.endpoint.client import redact
+    from rdf_kgeval.common.http.credentials import is_redacted, redact
 
     try:
-        is_secret = "@" in urlsplit(url).netloc or "***" in redact(url)
+        is_secret = "@" in urlsplit(url).netloc or is_redacted(redact(url))
     except ValueError:  # no URL, as its user will say
         is_secret = "@" in url
     if is_secret:

@@ -9,7 +9,7 @@ from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.errors import InputError
 
 if TYPE_CHECKING:
-    from rdf_kgeval.evaluation.evaluation import Evaluation
+    from rdf_kgeval.evaluation.state import State
     from rdf_kgeval.publishing.rdf import RecordOptions
     from rdf_kgeval.runs.run import Run
 
@@ -31,7 +31,7 @@ def check_output(output: OutputOptions, *, has_store: bool) -> None:
             raise InputError("--write-back needs a store; name it with --endpoint or --update-endpoint")
 
 
-def deliver(run: "Run", evaluation: "Evaluation", output: OutputOptions, endpoint: str | None = None) -> None:
+def deliver(run: "Run", evaluation: "State", output: OutputOptions, endpoint: str | None = None) -> None:
     """Publish, write back and report, as far as asked for."""
     if output.publish is not None:
         publish_to(run, evaluation, output.publish)
@@ -41,9 +41,7 @@ def deliver(run: "Run", evaluation: "Evaluation", output: OutputOptions, endpoin
         report_to(run, evaluation, output.report)
 
 
-def publish_to(
-    run: "Run", evaluation: "Evaluation", path: Path, options: "RecordOptions | None" = None
-) -> None:
+def publish_to(run: "Run", evaluation: "State", path: Path, options: "RecordOptions | None" = None) -> None:
     """Write the record to a file."""
     from rdf_kgeval.publishing.rdf import publish
 
@@ -54,7 +52,7 @@ def publish_to(
 
 def write_back_to(
     run: "Run",
-    evaluation: "Evaluation",
+    evaluation: "State",
     graph: str,
     endpoint: str | None,
     update_endpoint: str | None,
@@ -64,11 +62,12 @@ def write_back_to(
     from dataclasses import replace
 
     from rdf_kgeval.beliefs.terms import iri_term
+    from rdf_kgeval.common.http.credentials import is_redacted
     from rdf_kgeval.publishing.rdf import RecordOptions, make_record
     from rdf_kgeval.publishing.writeback import Target
 
     own = run.config["endpoint"]
-    query = endpoint or (own if own and "***" not in own else None) or update_endpoint
+    query = endpoint or (own if own and not is_redacted(own) else None) or update_endpoint
     term = iri_term(graph)
     if run.config["scope"]["graph"] in (graph, term[1:-1], term):
         raise InputError(f"the graph {term} is the one evaluated; choose another for the record")
@@ -81,17 +80,14 @@ def write_back_to(
 
 
 def report_to(
-    run: "Run", evaluation: "Evaluation", path: Path, format_: str = "html", **thresholds: float | None
+    run: "Run", evaluation: "State", path: Path, format_: str = "html", **thresholds: float | None
 ) -> None:
     """Write the report to a file."""
+    from rdf_kgeval.publishing.outputs import OUTPUTS
     from rdf_kgeval.publishing.report.content import gather
-    from rdf_kgeval.publishing.report.page import page
-    from rdf_kgeval.publishing.report.text import junit, markdown
 
+    output = OUTPUTS.choose(format_).load()
     with progress_bar() as progress:
-        found = gather(evaluation, run.config, progress)
-    if format_ == "junit":
-        write_whole(path, junit(found, **thresholds))
-    else:
-        write_whole(path, page(found) if format_ == "html" else markdown(found))
+        found = gather(evaluation, run.config, progress, **thresholds)
+    write_whole(path, output(found))
     say(f"report: {printable(str(path))}")

@@ -20,7 +20,7 @@ from rdf_kgeval.errors import InputError
 
 if TYPE_CHECKING:
     from rdf_kgeval.engines.engine import Engine
-    from rdf_kgeval.evaluation.evaluation import Evaluation
+    from rdf_kgeval.pipeline import Consult, Evaluation
     from rdf_kgeval.runs.run import Run
     from rdf_kgeval.sources.endpoint.client import Endpoint
     from rdf_kgeval.verdicts.oracles import Oracle
@@ -85,9 +85,9 @@ def make_run(
     method: MethodOptions | None = None,
     *,
     discover: bool = False,
-) -> None:
-    """Read the sources into a new run directory."""
-    from rdf_kgeval.runs.create import create_run
+) -> "Run":
+    """Read the sources into a new run directory, and say what users should know of them."""
+    from rdf_kgeval.pipeline import prepare
 
     repeatable: dict[str, Any] = {"options": options.chosen()}
     if method is not None and (chosen := method.chosen()):
@@ -100,13 +100,21 @@ def make_run(
     if sources.endpoint is not None:
         repeatable["options"]["endpoint"] = sources.endpoint.name
     try:
-        with progress_bar() as progress:
-            loaded = create_run(folder, sources, coupling, options.lang, progress, repeatable, options.memory)
+        made = prepare(
+            folder,
+            sources,
+            coupling,
+            lang=options.lang,
+            memory_limit=options.memory,
+            repeatable=repeatable,
+            show=progress_bar,
+        )
     except KeyboardInterrupt:
         say("kgeval: stopped; the same command goes on from what was fetched")
         raise typer.Exit(130) from None
-    for note in loaded.notes:
+    for note in made.config["notes"]:
         say(f"note: {note}")
+    return made
 
 
 @takes(MethodOptions, SourceOptions, EngineOptions, OutputOptions)
@@ -147,23 +155,21 @@ def evaluate(
     with _folder(run, oracle) as folder:
         with engine:  # one that cannot start is found out before anybody answers
             if folder.exists():
+                opened = open_run(folder, engine)
                 if options.given:
-                    open_run(folder).refuse_others(options.sources())
+                    opened.check_sources(options.sources())
             else:
                 if options.in_place:
                     refuse_in_place(method)
-                make_run(folder, options, engine, method, discover=True)
-        opened = open_run(folder, engine)
+                opened = make_run(folder, options, engine, method, discover=True)
         if oracle == "web":
-            names = annotator or ["me"]
-            evaluation = serve_pages(
-                opened, method, annotators=names, port=0, until_stopped=True, browse=True
-            )
+            consult = pages(browse=True, annotators=annotator or ["me"], port=0, until_stopped=True)
         else:
-            endpoint = options.sources().endpoint if options.in_place else None
-            opened, evaluation = _consult(opened, oracle, _only(annotator), method, endpoint)
+            consult = answers(oracle, _only(annotator))
+        endpoint = options.sources().endpoint if options.in_place else None
+        evaluation = ask_all(opened, consult, method, endpoint)
         report(evaluation, as_json, time.perf_counter() - begin)
-        deliver(opened, evaluation, output, options.endpoint)
+        deliver(evaluation.run or opened, evaluation, output, options.endpoint)
     check(evaluation, min_accuracy, max_margin)
 
 
@@ -199,69 +205,58 @@ def ask(
     from rdf_kgeval.runs.run import open_run
 
     begin = time.perf_counter()
-    _, evaluation = _consult(open_run(run), oracle, annotator, method)
+    evaluation = ask_all(open_run(run), answers(oracle, annotator), method)
     report(evaluation, as_json, time.perf_counter() - begin)
 
 
 def refuse_in_place(method: MethodOptions) -> None:
     """Raise an error for a method that must see all beliefs."""
-    from rdf_kgeval.estimation import DESIGNS
+    from rdf_kgeval.evaluation.methods import METHODS
     from rdf_kgeval.evaluation.settings import Settings
 
-    name = Settings().changed(**method.chosen()).method
-    if name in DESIGNS:
-        DESIGNS[name].refuse_in_place()
+    METHODS[Settings().changed(**method.chosen()).method].check_in_place()
 
 
-def _consult(
-    opened: "Run", oracle: str, annotator: str, method: MethodOptions, endpoint: "Endpoint | None" = None
-) -> tuple["Run", "Evaluation"]:
-    """Ask until the evaluation stops; where a sample in place is used up, draw more and go on."""
-    from rdf_kgeval.runs.run import draw_further, look_for_changes, open_evaluation
-
-    _refuse_empty(opened)
-    answering = _oracle(oracle, annotator)
-    told: set[str] = set()
-    while True:
-        with open_evaluation(opened, method.chosen(), threads=os.cpu_count() or 1) as evaluation:
-            _tell_notes(evaluation, told, people=oracle == "prompt")
-            finished = _ask_all(evaluation, answering, people=oracle == "prompt")
-        if not finished or not evaluation.short:
-            break
-        with progress_bar() as progress:
-            opened = draw_further(opened, evaluation.short, endpoint, progress)
-    with progress_bar() as progress:
-        change = look_for_changes(opened, endpoint, progress) if finished else None
-    if change:
-        say(f"note: {change}")
-    return opened, evaluation
-
-
-def _ask_all(evaluation: "Evaluation", answering: "Oracle", *, people: bool) -> bool:
-    """Whether there is no more to ask, rather than nobody to answer."""
-    from rdf_kgeval.evaluation.evaluation import consult
-
-    try:
-        if people:
-            return consult(evaluation, answering, told=lambda _: say("noted"))
-        with progress_bar() as progress:
-            return consult(
-                evaluation,
-                answering,
-                told=lambda e: progress("verdicts", e.n_verdicts, e.settings.budget),
-            )
-    except KeyboardInterrupt:
-        say("\nkgeval: stopped; every answer is kept, and kgeval ask goes on from here")
-        raise typer.Exit(130) from None
-
-
-def serve_pages(
-    opened: "Run", method: MethodOptions, *, browse: bool = False, **serving: Any
+def ask_all(
+    opened: "Run", consult: "Consult", method: MethodOptions, endpoint: "Endpoint | None" = None
 ) -> "Evaluation":
-    """Serve the pages of a run and tell people's links; the evaluation as it stands at the end."""
-    from rdf_kgeval.web.server import Serving, serve
+    """Ask until the evaluation stops, and say whether the store has changed meanwhile."""
+    from rdf_kgeval.pipeline import ask
 
-    _refuse_empty(opened)
+    evaluation = ask(opened, consult, method.chosen(), os.cpu_count() or 1, endpoint, progress_bar)
+    if evaluation.change:
+        say(f"note: {evaluation.change}")
+    return evaluation
+
+
+def answers(oracle: str, annotator: str) -> "Consult":
+    """Make a consult of a file with labels, or of the person at this terminal."""
+    from rdf_kgeval.evaluation.consult import consult
+
+    answering, people = _oracle(oracle, annotator), oracle == "prompt"
+    told: set[str] = set()
+
+    def ask_oracle(evaluation: "Evaluation") -> bool:
+        _tell_notes(evaluation, told, people=people)
+        try:
+            if people:
+                return consult(evaluation, answering, told=lambda _: say("noted"))
+            with progress_bar() as progress:
+                return consult(
+                    evaluation,
+                    answering,
+                    told=lambda e: progress("verdicts", e.n_verdicts, e.settings.budget),
+                )
+        except KeyboardInterrupt:
+            say("\nkgeval: stopped; every answer is kept, and kgeval ask goes on from here")
+            raise typer.Exit(130) from None
+
+    return ask_oracle
+
+
+def pages(*, browse: bool = False, **serving: Any) -> "Consult":
+    """Make a consult of web pages, and tell people their links."""
+    from rdf_kgeval.web.server import Pages, Serving
 
     told: set[str] = set()
 
@@ -273,18 +268,13 @@ def serve_pages(
         if browse:
             open_browser(next(iter(links.values())))
 
-    return serve(opened, Serving(**serving), method.chosen(), threads=os.cpu_count() or 1, told=tell)
+    return Pages(Serving(**serving), tell)
 
 
 def _only(names: list[str] | None) -> str:
     if names and len(names) > 1:
         raise typer.BadParameter("several annotators need a page each: use --oracle web")
     return names[0] if names else "me"
-
-
-def _refuse_empty(opened: "Run") -> None:
-    if not opened.beliefs.n_beliefs:
-        raise InputError(f"{printable(str(opened.folder))} has no belief to evaluate; choose a wider scope")
 
 
 def _tell_notes(evaluation: "Evaluation", told: set[str], *, people: bool) -> None:
@@ -329,9 +319,9 @@ def estimate(
     Example:
       kgeval estimate run --by predicate
     """
-    from rdf_kgeval.runs.run import open_run, read_evaluation
-    from rdf_kgeval.sources.load import rows_of_query
-    from rdf_kgeval.sources.scope import read_scope_query
+    from rdf_kgeval.pipeline import read_evaluation
+    from rdf_kgeval.runs.run import open_run
+    from rdf_kgeval.sources.scope import read_scope_query, rows_of_query
 
     if by not in (None, "predicate", "class"):
         raise typer.BadParameter("estimates are by predicate or by class")

@@ -89,7 +89,8 @@ def _infer(
     update_confidences: bool,
     computing: EngineOptions = EngineOptions(),  # noqa: B008, it is frozen
 ) -> tuple["Run", "Inference"]:
-    from rdf_kgeval.runs.run import open_run, read_evaluation
+    from rdf_kgeval.pipeline import read_evaluation
+    from rdf_kgeval.runs.run import open_run
     from rdf_kgeval.verdicts.oracles import read_gold
 
     opened = open_run(run, computing.chosen())

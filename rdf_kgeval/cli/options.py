@@ -101,7 +101,7 @@ class SourceOptions:
     def sources(self, *, propose_scope: bool = False, seed: int = 0) -> "Sources":
         """What to read; the seed is that of a sample in place."""
         from rdf_kgeval.beliefs.terms import iri, iri_term
-        from rdf_kgeval.sources.endpoint.client import Endpoint, Patience
+        from rdf_kgeval.sources.endpoint.client import Endpoint, RetryPolicy
         from rdf_kgeval.sources.load import InPlace, Sources
         from rdf_kgeval.sources.scope import Scope
 
@@ -109,10 +109,10 @@ class SourceOptions:
             raise typer.BadParameter("give a FILE, - for standard input, or --endpoint URL")
         if self.in_place and not self.endpoint:
             raise typer.BadParameter("--in-place draws from an endpoint; give --endpoint URL")
-        patience = Patience(timeout=self.timeout, deadline=max(600.0, self.timeout), rate=self.rate)
+        retry = RetryPolicy(timeout=self.timeout, deadline=max(600.0, self.timeout), rate=self.rate)
         return Sources(
             files=self.files or [],
-            endpoint=Endpoint(self.endpoint, patience=patience) if self.endpoint else None,
+            endpoint=Endpoint(self.endpoint, retry=retry) if self.endpoint else None,
             in_place=InPlace(seed=seed, hops=self.hops, parallel=self.parallel) if self.in_place else None,
             context=self.context or [],
             context_unknown=self.context_unknown or [],
@@ -149,7 +149,7 @@ class SourceOptions:
 
         mining = None
         if self.mine:
-            from rdf_kgeval.rules.mining.index import MiningOptions
+            from rdf_kgeval.rules.mining.options import MiningOptions
 
             mining = MiningOptions()
         return Coupling(

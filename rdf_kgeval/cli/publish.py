@@ -13,10 +13,13 @@ from rdf_kgeval.cli.deliver import check_output, publish_to, report_to, write_ba
 from rdf_kgeval.cli.evaluate import AsJson, MaxMargin, MinAccuracy, RunArgument
 from rdf_kgeval.cli.options import OutputOptions
 from rdf_kgeval.cli.results import check
+from rdf_kgeval.publishing.outputs import OUTPUTS
 
 if TYPE_CHECKING:
-    from rdf_kgeval.evaluation.evaluation import Evaluation
+    from rdf_kgeval.evaluation.state import State
     from rdf_kgeval.runs.run import Run
+
+_FORMATS = ", or ".join(", ".join(entry.sentence for entry in OUTPUTS.values()).rsplit(", ", 1)) + "."
 
 
 def publish(
@@ -69,8 +72,9 @@ def publish(
 
       kgeval publish run --write-back http://example.org/evaluation --endpoint http://localhost:8890/sparql-auth
     """
+    from rdf_kgeval.pipeline import read_evaluation
     from rdf_kgeval.publishing.rdf import Annotations, Form, RecordOptions
-    from rdf_kgeval.runs.run import open_run, read_evaluation
+    from rdf_kgeval.runs.run import open_run
 
     if output is None and write_back is None:
         raise typer.BadParameter("give --output FILE, --write-back GRAPH-IRI, or both")
@@ -101,7 +105,7 @@ def report(
     run: RunArgument,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="F.html", help="Write it here.")],
     format_: Annotated[
-        str, typer.Option("--format", metavar="html|markdown|junit", help="A page, text, or XML for CI.")
+        str, typer.Option("--format", metavar="|".join(OUTPUTS), help=_FORMATS[:1].upper() + _FORMATS[1:])
     ] = "html",
     min_accuracy: MinAccuracy = None,
     max_margin: MaxMargin = None,
@@ -113,10 +117,12 @@ def report(
 
       kgeval report run -o report.xml --format junit --min-accuracy 0.9
     """
-    from rdf_kgeval.runs.run import open_run, read_evaluation
+    from rdf_kgeval.pipeline import read_evaluation
+    from rdf_kgeval.runs.run import open_run
 
-    if format_ not in ("html", "markdown", "junit"):
-        raise typer.BadParameter("the format is html, markdown or junit")
+    if format_ not in OUTPUTS:
+        *names, last = OUTPUTS
+        raise typer.BadParameter(f"the format is {', '.join(names)} or {last}")
     check_output(OutputOptions(report=output), has_store=False)
     opened = open_run(run)
     evaluation = read_evaluation(opened)
@@ -134,7 +140,8 @@ def labels(
     Example:
       kgeval labels run --wrong > to-repair.csv
     """
-    from rdf_kgeval.runs.run import open_run, read_evaluation
+    from rdf_kgeval.pipeline import read_evaluation
+    from rdf_kgeval.runs.run import open_run
 
     opened = open_run(run)
     rows = _label_rows(opened, read_evaluation(opened), wrong)
@@ -152,7 +159,7 @@ def labels(
 _LABEL_COLUMNS = ("id", "subject", "predicate", "object", "label", "truth", "source", "reason")
 
 
-def _label_rows(opened: "Run", evaluation: "Evaluation", wrong: bool) -> Iterator[dict[str, Any]]:
+def _label_rows(opened: "Run", evaluation: "State", wrong: bool) -> Iterator[dict[str, Any]]:
     from rdf_kgeval.inference.explanation import explain, reason
 
     inference = evaluation.inference

@@ -6,12 +6,13 @@ import typer
 
 from rdf_kgeval.cli.terminal import print_json, say
 from rdf_kgeval.common.text import plural, printable
+from rdf_kgeval.evaluation.result import missed_thresholds
 
 if TYPE_CHECKING:
-    from rdf_kgeval.evaluation.evaluation import Evaluation
+    from rdf_kgeval.evaluation.state import State
 
 
-def report(evaluation: "Evaluation", as_json: bool, seconds: float, *, by_predicate: bool = True) -> None:
+def report(evaluation: "State", as_json: bool, seconds: float, *, by_predicate: bool = True) -> None:
     """Print the result."""
     from rich.console import Console
 
@@ -52,9 +53,9 @@ def sentence(result: dict[str, Any]) -> str:
     if result["accuracy"] is None:
         return f"accuracy unknown: {known}"
     if result["interval"] is None:
-        from rdf_kgeval.evaluation.settings import CONTROLLED
+        from rdf_kgeval.evaluation.methods import METHODS
 
-        none = result["policy"] in CONTROLLED
+        none = not METHODS[f"{result['policy']}/{result['estimator']}"].interval
         why = "which carries no interval" if none else "whose interval is given when asking stops"
         return (
             f"accuracy {result['accuracy']:.1%} by {result['policy']}/{result['estimator']}, {why}: {known}"
@@ -64,16 +65,9 @@ def sentence(result: dict[str, Any]) -> str:
     return f"accuracy {result['accuracy']:.1%}, {sure}: {known}"
 
 
-def check(evaluation: "Evaluation", min_accuracy: float | None, max_margin: float | None) -> None:
+def check(evaluation: "State", min_accuracy: float | None, max_margin: float | None) -> None:
     """Exit code 3 where a threshold that the user set is missed."""
-    accuracy, interval = evaluation.accuracy, evaluation.interval
-    missed = []
-    if min_accuracy is not None and (accuracy is None or not accuracy >= min_accuracy):
-        missed.append(f"the accuracy is below {min_accuracy:g}")
-    if max_margin is not None and (
-        interval is None or not interval[1] - interval[0] <= 2 * max_margin + 1e-9
-    ):
-        missed.append(f"the margin is above {max_margin:g}" if interval else "there is no interval")
+    missed = missed_thresholds(evaluation.accuracy, evaluation.interval, min_accuracy, max_margin)
     if missed:
         say(f"kgeval: {' and '.join(missed)}")
         raise typer.Exit(3)

@@ -4,20 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from rdf_kgeval.common.jit import compiled
-
-Floats = NDArray[np.float64]
-Singles = NDArray[np.float32]
-Ints = NDArray[np.int64]
-Indices = NDArray[np.int32]
-Entries = NDArray[np.uint32]
-"""Variables in rows: without a sign, compiled code need not ask whether to count from the end."""
-Flags = NDArray[np.bool_]
-Records = NDArray[np.void]
-"""What belongs together lies together: one look at memory brings all of it."""
 
 _FAST: dict[str, Any] = {"fastmath": {"reassoc", "contract"}}
 _PACKAGE = Path(__file__).parents[1]

@@ -13,9 +13,9 @@ import numpy as np
 import pyoxigraph as ox
 
 from rdf_kgeval.beliefs.sparql import BeliefStore
-from rdf_kgeval.beliefs.table import Ints
 from rdf_kgeval.beliefs.terms import oxigraph_text
 from rdf_kgeval.common.text import printable
+from rdf_kgeval.common.types import Int32s
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.rules.rule import Rule, variables
 
@@ -26,7 +26,7 @@ class Bindings:
 
     variables: tuple[str, ...]
     terms: tuple[str, ...]
-    cells: Ints
+    cells: Int32s
     """One row for each solution."""
 
 

@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from rdf_kgeval.beliefs.table import Ints
+from rdf_kgeval.common.types import Int32s
 
 
 @dataclass(slots=True)
@@ -33,7 +33,7 @@ class Relation:
 class Degrees:
     """How many atoms a predicate has, and at most with one subject or one object."""
 
-    def __init__(self, s: Ints, p: Ints, o: Ints) -> None:
+    def __init__(self, s: Int32s, p: Int32s, o: Int32s) -> None:
         self._columns = (s, p, o)
         self._all = len(s)
 

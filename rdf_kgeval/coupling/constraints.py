@@ -4,23 +4,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rdf_kgeval.beliefs.table import Ints
 from rdf_kgeval.common.memory import RAM, Space
+from rdf_kgeval.common.types import Bools, Int8s, Int32s, Int64s
 from rdf_kgeval.coupling.grounding import Groundings
 from rdf_kgeval.rules.rule import Rule
 
-Longs = NDArray[np.int64]
 Shape = tuple[int, bool]
 """How many body atoms, and whether there is a head."""
-Columns = list[Ints]
+Columns = list[Int32s]
 """Clauses in columns: the body's atoms in ascending order, then the head."""
 _ABSENT = np.iinfo(np.int32).max
 
 
 def by_shape(
-    found: Groundings, rules: Sequence[Rule], given: NDArray[np.bool_]
+    found: Groundings, rules: Sequence[Rule], given: Bools
 ) -> dict[Shape, list[tuple[int, Columns]]]:
     """The clauses of all rules after substitution, by shape; in order of the rules."""
     chunks: dict[Shape, list[tuple[int, Columns]]] = {}
@@ -79,7 +77,7 @@ def _ascending(columns: Columns) -> Columns:
     return columns
 
 
-def _substitute(body: Columns, given: NDArray[np.bool_]) -> tuple[Columns, bool]:
+def _substitute(body: Columns, given: Bools) -> tuple[Columns, bool]:
     """Take given atoms out; and whether there were any."""
     known = np.append(given, False)
     filled = [known[np.minimum(column, len(given))] for column in body]
@@ -89,7 +87,7 @@ def _substitute(body: Columns, given: NDArray[np.bool_]) -> tuple[Columns, bool]
     return _ascending([np.where(gone, np.int32(_ABSENT), column) for column, gone in pairs]), True
 
 
-def _order(columns: Columns) -> Longs:
+def _order(columns: Columns) -> Int64s:
     """The stable order of the rows.
 
     Sorting numbers is ten times faster than finding their order, so a key holds the row's place below the
@@ -97,7 +95,7 @@ def _order(columns: Columns) -> Longs:
     """
     n = len(columns[0])
     place_bits = n.bit_length()
-    order: Longs | None = None
+    order: Int64s | None = None
     left = list(columns)
     while left:
         key, bits = np.arange(n, dtype=np.int64), place_bits
@@ -112,7 +110,7 @@ def _order(columns: Columns) -> Longs:
     return order
 
 
-def _firsts(columns: Columns) -> NDArray[np.bool_]:
+def _firsts(columns: Columns) -> Bools:
     """Which of ordered rows differ from the one before."""
     first = np.zeros(len(columns[0]), dtype=bool)
     first[:1] = True
@@ -125,13 +123,13 @@ def _firsts(columns: Columns) -> NDArray[np.bool_]:
 class Constraints:
     """All constraints in arrays, as CouplingGraph describes them."""
 
-    start: Longs
-    atom: Ints
-    sign: NDArray[np.int8]
-    offset: Ints
-    rule_start: Longs
-    rule: Ints
-    count: Ints
+    start: Int64s
+    atom: Int32s
+    sign: Int8s
+    offset: Int32s
+    rule_start: Int64s
+    rule: Int32s
+    count: Int32s
 
 
 def merge(shapes: dict[Shape, list[tuple[int, Columns]]], space: Space = RAM) -> Constraints:
@@ -174,7 +172,9 @@ def merge(shapes: dict[Shape, list[tuple[int, Columns]]], space: Space = RAM) ->
     )
 
 
-def _merge_shape(chunks: list[tuple[int, Columns]], width: int) -> tuple[Columns, Ints, Ints | int, Longs]:
+def _merge_shape(
+    chunks: list[tuple[int, Columns]], width: int
+) -> tuple[Columns, Int32s, Int32s | int, Int64s]:
     """The ordered distinct clauses, their rules with counts, and where the rules of each clause start.
 
     The stable order keeps the rules of a clause ascending.
@@ -194,5 +194,5 @@ def _merge_shape(chunks: list[tuple[int, Columns]], width: int) -> tuple[Columns
     return [column[first] for column in columns], rule_of[at], counts, np.flatnonzero(first[at])
 
 
-def _joined(columns: Columns) -> Ints:
+def _joined(columns: Columns) -> Int32s:
     return columns[0] if len(columns) == 1 else np.concatenate(columns)

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rdf_kgeval.beliefs.table import Beliefs, Ints, Role, Triple
-from rdf_kgeval.beliefs.term_table import Terms
+from rdf_kgeval.beliefs.table import Beliefs, Role, Terms, Triple
 from rdf_kgeval.common.arrays import check_length, check_range, check_starts, damaged, map_arrays, save_arrays
 from rdf_kgeval.common.disk import read_plain
 from rdf_kgeval.common.memory import RAM, Space
+from rdf_kgeval.common.types import Float64s, Int8s, Int32s, Int64s
 from rdf_kgeval.common.validation import fits
-from rdf_kgeval.coupling.constraints import Longs, by_shape, merge
+from rdf_kgeval.coupling.constraints import by_shape, merge
 from rdf_kgeval.coupling.grounding import MAX_GROUNDINGS, ground
 from rdf_kgeval.coupling.tables import Tables
 from rdf_kgeval.errors import InputError
@@ -26,19 +26,19 @@ from rdf_kgeval.rules.rule import Rule, from_json, to_json
 class Thetas(NamedTuple):
     """The weight of each rule in the objective of inference."""
 
-    forward: NDArray[np.float64]
+    forward: Float64s
     """Where truth passes from the body to the head."""
-    backward: NDArray[np.float64]
+    backward: Float64s
     """Where people said that the head is false, and falsity passes to the body."""
 
 
 class Part(NamedTuple):
     """Some constraints, in arrays as those of the graph."""
 
-    start: Longs
-    atom: Ints
-    sign: NDArray[np.int8]
-    offset: Ints
+    start: Int64s
+    atom: Int32s
+    sign: Int8s
+    offset: Int32s
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,17 +63,17 @@ class CouplingGraph:
 
     beliefs: Beliefs
     rules: tuple[Rule, ...]
-    start: Longs
-    atom: Ints
-    sign: NDArray[np.int8]
-    offset: Ints
-    rule_start: Longs
-    rule: Ints
-    count: Ints
-    atom_start: Longs
-    constraint: Ints
-    constraint_sign: NDArray[np.int8]
-    latent: NDArray[np.int32]
+    start: Int64s
+    atom: Int32s
+    sign: Int8s
+    offset: Int32s
+    rule_start: Int64s
+    rule: Int32s
+    count: Int32s
+    atom_start: Int64s
+    constraint: Int32s
+    constraint_sign: Int8s
+    latent: Int32s
     """Subject, predicate and object of each latent atom; numbers past the beliefs' terms are `extra`."""
     extra: Terms
     """Terms that only rules name."""
@@ -100,7 +100,7 @@ class CouplingGraph:
         return len(self.beliefs) + len(self.latent)
 
     @cached_property
-    def theta(self) -> NDArray[np.float64]:
+    def theta(self) -> Float64s:
         """The weight of each rule, as its confidence or weight says."""
         return np.array([rule.theta for rule in self.rules], dtype=np.float64)
 
@@ -109,9 +109,7 @@ class CouplingGraph:
         """The same weight in both directions."""
         return Thetas(self.theta, self.theta)
 
-    def weights(
-        self, theta: NDArray[np.float64] | None = None, rows: Ints | None = None
-    ) -> NDArray[np.float64]:
+    def weights(self, theta: Float64s | None = None, rows: Int32s | None = None) -> Float64s:
         """The weight of each constraint, or of these, from the weight of each rule (its own by default)."""
         theta = self.theta if theta is None else theta
         if rows is None:
@@ -123,16 +121,16 @@ class CouplingGraph:
             np.add.reduceat(theta[self.rule[at]] * self.count[at], start[:-1]) if len(rows) else np.zeros(0)
         )
 
-    def touching(self, atoms: Ints | Longs) -> Ints:
+    def touching(self, atoms: Int32s | Int64s) -> Int32s:
         """The constraints in which these atoms occur, ascending."""
         return np.unique(self.constraint[ranges(self.atom_start, atoms)[1]])
 
-    def concluding(self, atoms: Sequence[int] | Ints | Longs) -> Ints:
+    def concluding(self, atoms: Sequence[int] | Int32s | Int64s) -> Int32s:
         """The constraints whose heads are among these atoms, ascending."""
         at = ranges(self.atom_start, np.asarray(atoms, dtype=np.int64))[1]
         return np.unique(self.constraint[at][self.constraint_sign[at] < 0])
 
-    def part(self, rows: Ints | None) -> "Part":
+    def part(self, rows: Int32s | None) -> "Part":
         """Some of the constraints, or all."""
         if rows is None:
             return Part(self.start, self.atom, self.sign, self.offset)
@@ -140,12 +138,12 @@ class CouplingGraph:
         return Part(start, self.atom[at], self.sign[at], self.offset[rows])
 
     @cached_property
-    def degree(self) -> Ints:
+    def degree(self) -> Int32s:
         """In how many constraints each atom occurs."""
         return np.diff(self.atom_start).astype(np.int32)
 
     @cached_property
-    def component(self) -> Ints:
+    def component(self) -> Int32s:
         """Each atom's connected component, numbered by their least atoms; -1 for an atom in no constraint."""
         from scipy import sparse
         from scipy.sparse import csgraph
@@ -168,20 +166,20 @@ class CouplingGraph:
         """How many connected components the coupled atoms fall into."""
         return int(self.component.max(initial=-1)) + 1
 
-    def component_sizes(self) -> Ints:
+    def component_sizes(self) -> Int32s:
         """How many beliefs to be evaluated each component has."""
         own = self.component[self.beliefs.rows]
         return np.bincount(own[own >= 0], minlength=self.n_components).astype(np.int32)
 
     @cached_property
-    def groundings(self) -> Longs:
+    def groundings(self) -> Int64s:
         """How many clauses each rule has; those that differ only in given atoms count apart."""
         return np.bincount(self.rule, weights=self.count, minlength=len(self.rules)).astype(np.int64)
 
-    def uncoupled(self) -> Ints:
+    def uncoupled(self) -> Int32s:
         """The rows to be evaluated that no constraint touches."""
         rows = self.beliefs.rows
-        chosen: Ints = rows[self.degree[rows] == 0]
+        chosen: Int32s = rows[self.degree[rows] == 0]
         return chosen
 
     def triple(self, atom: int) -> Triple:
@@ -254,7 +252,7 @@ class CouplingGraph:
             raise damaged(path["atom_start"], "it does not fit atom.npy")
 
 
-def ranges(start: Longs, rows: NDArray[Any]) -> tuple[Longs, Longs]:
+def ranges(start: Int64s, rows: NDArray[Any]) -> tuple[Int64s, Int64s]:
     """The entries of some rows one after another: where each row's begin, and where they are in the whole."""
     low = start[rows]
     size = start[np.asarray(rows) + 1] - low

@@ -9,12 +9,12 @@ from contextlib import nullcontext
 from dataclasses import dataclass, fields
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rdf_kgeval.beliefs.sparql import BeliefStore
-from rdf_kgeval.beliefs.table import Beliefs, Ints, Role
+from rdf_kgeval.beliefs.table import Beliefs, Role
 from rdf_kgeval.common.memory import RAM, Space
 from rdf_kgeval.common.text import plural
+from rdf_kgeval.common.types import Int32s
 from rdf_kgeval.coupling.bindings import Bindings, solve
 from rdf_kgeval.coupling.bounds import Degrees
 from rdf_kgeval.coupling.joins import Join, Solutions
@@ -34,11 +34,11 @@ _HOPELESS = 100
 class Groundings:
     """The groundings of each rule and the latent atoms that they use."""
 
-    body: tuple[tuple[Ints, ...], ...]
+    body: tuple[tuple[Int32s, ...], ...]
     """For each rule and each of its body's patterns, the atom in each grounding."""
-    head: tuple[Ints | None, ...]
+    head: tuple[Int32s | None, ...]
     """For each rule, the atom of each grounding's head; None for a denial."""
-    latent: NDArray[np.int32]
+    latent: Int32s
     """Subject, predicate, object of the latent atoms, sorted; numbers past the beliefs' terms are `extra`."""
     extra: tuple[str, ...]
     """Terms that only rules name."""
@@ -91,8 +91,8 @@ class _Grounder:
         same_as = self._load_same_as()
         self._load_atoms()
         self._find_latent(same_as)
-        body: list[tuple[Ints, ...]] = []
-        head: list[Ints | None] = []
+        body: list[tuple[Int32s, ...]] = []
+        head: list[Int32s | None] = []
         for i, rule in enumerate(self._rules):
             columns = self._ground(i, rule, same_as)
             body.append(tuple(columns[: len(rule.body)]))
@@ -186,7 +186,7 @@ class _Grounder:
             return Solutions(f"(SELECT {chosen} FROM solution)", bindings.variables)
         return Solutions("(SELECT 1 AS one)" if len(cells) else "(SELECT 1 AS one WHERE 1 = 0)", ())
 
-    def _objects(self, rule: Rule, term: str) -> Ints:
+    def _objects(self, rule: Rule, term: str) -> Int32s:
         """The terms that a variable can be where it may be a literal, or the constant itself."""
         if not term.startswith("?"):
             return np.array([self._vocabulary.find(term)], dtype=np.int32)
@@ -232,7 +232,7 @@ class _Grounder:
             touched = {self._vocabulary.text(int(n)) for n in np.unique(new[:, 1])}
             due = [i for i in productive if len(new) and _mentions(self._rules[i], touched)]
 
-    def _ground(self, i: int, rule: Rule, same_as: bool) -> list[Ints]:
+    def _ground(self, i: int, rule: Rule, same_as: bool) -> list[Int32s]:
         if _is_thing(rule.head) or not self._is_possible(i):
             return [np.zeros(0, dtype=np.int32)] * (len(rule.body) + (rule.head is not None))
         join = self._join(i, rule, same_as)

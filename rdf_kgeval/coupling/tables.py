@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from numpy.typing import NDArray
 
-from rdf_kgeval.beliefs.table import Ints
 from rdf_kgeval.common.memory import RAM, Space, in_words
+from rdf_kgeval.common.types import Int32s
 from rdf_kgeval.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class Tables(Protocol):
     def load(self, name: str, columns: Columns, order: str = "") -> None:
         """Put columns into a table, in place of what it held; `order` names columns to sort by."""
 
-    def fetch(self, sql: str) -> list[Ints]:
+    def fetch(self, sql: str) -> list[Int32s]:
         """The columns of a query's rows, in any order."""
 
     def number(self, sql: str) -> float:
@@ -46,7 +46,7 @@ class DuckTables:
         self._sql.unregister("given_columns")
         self._look()
 
-    def fetch(self, sql: str) -> list[Ints]:
+    def fetch(self, sql: str) -> list[Int32s]:
         """The columns as arrays."""
         result = self._sql.execute(sql)
         self._look()

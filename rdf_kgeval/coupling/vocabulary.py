@@ -17,11 +17,10 @@ from typing import Any
 
 import numpy as np
 import pyoxigraph as ox
-from numpy.typing import NDArray
 
-from rdf_kgeval.beliefs.table import Ints
-from rdf_kgeval.beliefs.term_table import Terms
+from rdf_kgeval.beliefs.table import Terms
 from rdf_kgeval.beliefs.terms import parse_term
+from rdf_kgeval.common.types import Bools, Float32s, Float64s, Int8s, Int32s
 from rdf_kgeval.namespaces import XSD
 
 Run = tuple[int, int]
@@ -42,7 +41,7 @@ class Vocabulary:
     def __len__(self) -> int:
         return len(self.terms) + len(self.extra)
 
-    def number(self, column: Ints) -> Ints:
+    def number(self, column: Int32s) -> Int32s:
         """The numbers here of the graph's own numbers."""
         return column + self._shift[column]
 
@@ -81,7 +80,7 @@ class Vocabulary:
         """The run of blank nodes."""
         return self.starting("_:")
 
-    def split(self, numbers: Ints) -> Ints:
+    def split(self, numbers: Int32s) -> Int32s:
         """Numbers as the graph's own, and after those the number in `extra`."""
         places = np.array(self._places, dtype=np.int64)
         i = np.searchsorted(places, numbers, side="right")
@@ -103,17 +102,17 @@ EXACT, SINGLE, DOUBLE = range(3)
 class LiteralValues:
     """Columns for comparing literals, one row each."""
 
-    id: Ints
-    family: NDArray[np.int8]
-    level: NDArray[np.int8]
+    id: Int32s
+    family: Int8s
+    level: Int8s
     """EXACT, SINGLE or DOUBLE."""
-    place: Ints
+    place: Int32s
     """Place in the order of values; equal values of a family have the same."""
-    tag: Ints
+    tag: Int32s
     """The language tag's number."""
-    f32: NDArray[np.float32]
-    f64: NDArray[np.float64]
-    is_nan: NDArray[np.bool_]
+    f32: Float32s
+    f64: Float64s
+    is_nan: Bools
 
     @classmethod
     def of(cls, vocabulary: Vocabulary, numbers: Iterable[int]) -> "LiteralValues":

@@ -16,7 +16,9 @@ coverage.
 import numpy as np
 
 from rdf_kgeval.common.kernels import kernel
+from rdf_kgeval.common.types import Float64s, Int8s, Int64s
 from rdf_kgeval.estimation import srs
+from rdf_kgeval.estimation.beta_interval import best_start, half_width, least_precision, precise
 from rdf_kgeval.estimation.calibration import (
     ASSISTED_FACTORS,
     FALLBACK,
@@ -24,23 +26,13 @@ from rdf_kgeval.estimation.calibration import (
     calibrated_margin,
     stopping_mass,
 )
-from rdf_kgeval.estimation.design import (
-    Design,
-    Estimate,
-    Floats,
-    Int8s,
-    Ints,
-    Options,
-    Path,
-    Population,
-    Scale,
-)
+from rdf_kgeval.estimation.design import Design, DesignOptions, Estimate, Scale, SequentialDesign
 from rdf_kgeval.estimation.groups import estimate_groups
 from rdf_kgeval.estimation.hierarchy import GRID, begin, doubts, observe
 from rdf_kgeval.estimation.intervals import Interval
+from rdf_kgeval.estimation.population import Population
 from rdf_kgeval.estimation.strata import strata_of
 from rdf_kgeval.estimation.stratified import FLOOR, TRUST, block_length
-from rdf_kgeval.estimation.window import best_start, half_width, least_precision, precise
 from rdf_kgeval.verdicts.log import AMBIGUOUS, FALSE, TRUE
 
 BOUNDS = (0.2, 0.8)
@@ -53,7 +45,14 @@ PSEUDO = 1.0
 
 @kernel
 def plan(
-    a: Floats, b: Floats, weight: Floats, n: Ints, k: Ints, left: Ints, forecast: Floats, chance: Floats
+    a: Float64s,
+    b: Float64s,
+    weight: Float64s,
+    n: Int64s,
+    k: Int64s,
+    left: Int64s,
+    forecast: Float64s,
+    chance: Float64s,
 ) -> float:
     """Set each cell's forecast and chance of being drawn from; the expected variance of x_t times N^2."""
     doubt = np.empty(n.size)
@@ -74,7 +73,7 @@ def plan(
 
 
 @kernel
-def record(sums: Floats, base: float, off: float, leverage: float, precision: float) -> None:
+def record(sums: Float64s, base: float, off: float, leverage: float, precision: float) -> None:
     """Add `x_t = base + off * leverage` to the weighted sums that the estimate and its variance need."""
     x, w2 = base + off * leverage, precision * precision
     sums[0] += precision
@@ -87,7 +86,7 @@ def record(sums: Floats, base: float, off: float, leverage: float, precision: fl
 
 
 @kernel
-def moments(sums: Floats) -> tuple[float, float]:
+def moments(sums: Float64s) -> tuple[float, float]:
     """The estimate, shrunk by pseudo-counts, and its variance."""
     mean = sums[1] / sums[0]
     variance = (sums[4] - 2 * mean * sums[3] + mean * mean * sums[2] + PSEUDO * sums[5] / sums[6]) / sums[
@@ -97,10 +96,10 @@ def moments(sums: Floats) -> tuple[float, float]:
     return (count * min(max(mean, 0.0), 1.0) + PSEUDO) / (count + 2 * PSEUDO), variance
 
 
-class Assisted(Path):
+class Assisted(SequentialDesign):
     """Draws by cell at random, more from doubtful cells; uniform without replacement within a cell."""
 
-    def __init__(self, population: Population, options: Options, margin: float) -> None:
+    def __init__(self, population: Population, options: DesignOptions, margin: float) -> None:
         self._mass = stopping_mass(margin, options.level, ASSISTED_FACTORS)
         self._table = least_precision(margin, self._mass)
         rest = np.flatnonzero(population.known < 0)
@@ -124,7 +123,7 @@ class Assisted(Path):
         self._sums = np.zeros((2, 7))
         self._true = np.zeros(2)
 
-    def _extend(self) -> tuple[Ints, Floats]:
+    def _extend(self) -> tuple[Int64s, Float64s]:
         length = block_length(self._drawn, len(self._order) - self._drawn)
         position, chance = np.empty(length, np.int64), np.empty(length)
         if length:
@@ -196,7 +195,7 @@ class Assisted(Path):
         share = float((self._sums[:, 1] / self._sums[:, 0]).mean()) if self._sums[0, 0] else 0.5
         return self.scale.estimate(share, (low, high), (least, most))
 
-    def estimate_groups(self, answers: Int8s, group: Ints) -> list[Estimate]:
+    def estimate_groups(self, answers: Int8s, group: Int64s) -> list[Estimate]:
         """Estimates by group, from the hierarchical model over what each group has of each cell."""
         self._follow(answers)
         asked, options = self._position[: len(self._followed)], self.options
@@ -205,17 +204,17 @@ class Assisted(Path):
         )
 
 
-def cells_of(population: Population, rest: Ints) -> Ints:
+def cells_of(population: Population, rest: Int64s) -> Int64s:
     """The cells of the beliefs to sample, numbered from 0."""
     stratum = strata_of(population.sizes, False)[population.predicate[rest]]
     if population.truth is None:
         return stratum
     believed = np.digitize(population.truth[rest], BOUNDS)
-    found: Ints = np.unique(stratum * (len(BOUNDS) + 1) + believed, return_inverse=True)[1].astype(np.int64)
+    found: Int64s = np.unique(stratum * (len(BOUNDS) + 1) + believed, return_inverse=True)[1].astype(np.int64)
     return found
 
 
-def difference(population: Population, options: Options) -> Design:
+def difference(population: Population, options: DesignOptions) -> Design:
     """`assisted/difference`; outside the calibrated margins and levels, `anytime/betting`."""
     margin = calibrated_margin(Scale.of(population, options.error), options)
     if margin is None:

@@ -5,7 +5,7 @@ They come from exact recursion and from simulation on synthetic labels, never fr
 
 from scipy.special import ndtr
 
-from rdf_kgeval.estimation.design import Options, Scale
+from rdf_kgeval.estimation.design import DesignOptions, Scale
 from rdf_kgeval.estimation.intervals import quantile
 
 Table = dict[float, dict[float, float]]
@@ -55,7 +55,7 @@ FALLBACK = (
 )
 
 
-def calibrated_margin(scale: Scale, options: Options) -> float | None:
+def calibrated_margin(scale: Scale, options: DesignOptions) -> float | None:
     """The margin with which to sample, or None where no constants hold.
 
     What is known beforehand makes the margin for the rest wider; it is then kept to the widest calibrated

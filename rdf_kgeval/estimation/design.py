@@ -7,103 +7,22 @@ therefore give the same draws, stop and estimate, and resuming a run is replayin
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rdf_kgeval.common.types import Float64s, Int8s, Int64s
 from rdf_kgeval.errors import InputError
+from rdf_kgeval.estimation.population import Population
 from rdf_kgeval.verdicts.log import NOT_ASKED
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Int8s = NDArray[np.int8]
 
 OBJECTIVES = ("overall", "predicate")
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Reserve:
-    """What is at hand of a population that lies elsewhere, in a random order of the whole of it."""
-
-    size: Ints
-    """By predicate: beliefs of the population."""
-    reach: Floats
-    """By predicate: every belief whose place is below is at hand."""
-    place: Floats
-    """By position: uniform in [0, 1), or 1 for what no draw can fall on."""
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Population:
-    """The beliefs to be evaluated, by position."""
-
-    predicate: Ints
-    """Each belief's predicate, numbered from 0."""
-    subject: Ints
-    """Each belief's subject, numbered from 0: the clusters of `twcs`."""
-    known: Int8s
-    """1 or 0 for what was labelled before sampling started (the certainty stratum), -1 elsewhere."""
-    truth: Floats | None = None
-    """Soft truth from inference over what was known before sampling started; only `assisted` looks at it."""
-    reserve: Reserve | None = None
-    """Where the positions are only a part of the population."""
-
-    def __post_init__(self) -> None:
-        n = len(self.predicate)
-        if not n:
-            raise InputError("there is no belief to evaluate; choose a wider scope")
-        if (
-            len(self.subject) != n
-            or len(self.known) != n
-            or (self.truth is not None and len(self.truth) != n)
-        ):
-            raise InputError("the columns of a population differ in length; give one entry for each belief")
-
-    def __len__(self) -> int:
-        return len(self.predicate)
-
-    @cached_property
-    def sizes(self) -> Ints:
-        """By predicate, how many beliefs there are to sample."""
-        if self.reserve is None:
-            return np.bincount(self.predicate[self.known < 0], minlength=int(self.predicate.max()) + 1)
-        sizes: Ints = self.reserve.size - np.bincount(
-            self.predicate[self.known >= 0], minlength=len(self.reserve.size)
-        )
-        return sizes
-
-    @property
-    def free(self) -> int:
-        """How many beliefs there are to sample."""
-        return int(self.sizes.sum())
-
-    def shuffled(self, seed: int) -> Ints:
-        """The positions that a draw can fall on, in a random order."""
-        rest = np.flatnonzero(self.known < 0)
-        if self.reserve is None:
-            return np.random.default_rng(seed).permutation(rest)
-        drawn = rest[self.reserve.place[rest] < self.reserve.reach[self.predicate[rest]]]
-        order: Ints = drawn[np.argsort(self.reserve.place[drawn], kind="stable")]
-        return order
-
-    @cached_property
-    def weights(self) -> Floats:
-        """How many beliefs to sample each position stands for."""
-        weights = (self.known < 0).astype(np.float64)
-        if self.reserve is not None:
-            drawn = self.reserve.place < self.reserve.reach[self.predicate]
-            weights *= drawn
-            count = np.bincount(self.predicate[weights > 0], minlength=len(self.sizes))
-            weights *= (self.sizes / np.maximum(count, 1))[self.predicate]
-        return weights
-
-
 class Estimate(NamedTuple):
-    """An accuracy with its interval; no interval where none can be stood for."""
+    """An accuracy, if anything is known of it, and its interval, if one can be stood for."""
 
-    accuracy: float
+    accuracy: float | None
     interval: tuple[float, float] | None
 
 
@@ -116,7 +35,7 @@ class Draw(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Error:
+class ErrorRates:
     """How often verdicts are wrong; true where they ever are."""
 
     miss: float = 0.0
@@ -134,7 +53,7 @@ class Error:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class DesignOptions:
     """What a user can ask of any design."""
 
     margin: float | None = 0.05
@@ -146,7 +65,7 @@ class Options:
     """At least the level at every accuracy, not only on average over them."""
     objective: str = "overall"
     """What the allocation serves: the graph's accuracy (`overall`) or each predicate's (`predicate`)."""
-    error: Error = field(default_factory=Error)
+    error: ErrorRates = field(default_factory=ErrorRates)
     """The known shares of wrong verdicts; without, every verdict is taken as right."""
 
     def __post_init__(self) -> None:
@@ -169,7 +88,7 @@ class Design(Protocol):
 
     note: str | None
     """What the user must be told about this design, in a sentence."""
-    short: Ints
+    short: Int64s
     """Predicates of which more must be drawn from the population before there is a next draw."""
 
     def next(self, answers: Int8s, k: int) -> list[Draw]:
@@ -187,7 +106,7 @@ class Design(Protocol):
         """The estimate at the stop; before it, what a run that ends here for want of budget may report."""
         ...
 
-    def estimate_groups(self, answers: Int8s, group: Ints) -> list[Estimate]:
+    def estimate_groups(self, answers: Int8s, group: Int64s) -> list[Estimate]:
         """Estimates for groups of beliefs, numbered from 0 to the largest; -1 marks what is in none."""
         ...
 
@@ -208,10 +127,10 @@ class Scale:
     known: int
     known_true: int
     rest: int
-    error: Error
+    error: ErrorRates
 
     @classmethod
-    def of(cls, population: Population, error: Error) -> "Scale":
+    def of(cls, population: Population, error: ErrorRates) -> "Scale":
         """The scale of a population."""
         known = population.known
         return cls(int((known >= 0).sum()), int((known == 1).sum()), population.free, error)
@@ -238,7 +157,7 @@ class Scale:
         return Estimate(share, (low, high))
 
 
-class Path(ABC):
+class SequentialDesign(ABC):
     """The draws so far and the answers on them, in the order of the draws; a base for designs.
 
     Answers are followed in that order up to the first one that is out. Where the margin is reached on the
@@ -249,7 +168,7 @@ class Path(ABC):
     adaptive = True
     """Whether later draws depend on earlier answers."""
 
-    def __init__(self, population: Population, options: Options, margin: float | None = None) -> None:
+    def __init__(self, population: Population, options: DesignOptions, margin: float | None = None) -> None:
         self.population = population
         self.options = options
         self.scale = Scale.of(population, options.error)
@@ -271,7 +190,7 @@ class Path(ABC):
         """Forget all answers."""
 
     @abstractmethod
-    def _extend(self) -> tuple[Ints, Floats]:
+    def _extend(self) -> tuple[Int64s, Float64s]:
         """The next draws and their chances, given all answers on those before; none at the end."""
 
     @abstractmethod

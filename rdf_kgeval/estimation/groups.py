@@ -3,19 +3,21 @@
 import numpy as np
 from scipy.special import betaincinv
 
-from rdf_kgeval.estimation.design import Error, Estimate, Floats, Int8s, Ints, Population
+from rdf_kgeval.common.types import Float64s, Int8s, Int64s
+from rdf_kgeval.estimation.design import ErrorRates, Estimate
 from rdf_kgeval.estimation.hierarchy import ENDLESS, GRID, moments, posterior
+from rdf_kgeval.estimation.population import Population
 from rdf_kgeval.verdicts.log import AMBIGUOUS, TRUE
 
 
 def estimate_groups(
     population: Population,
-    group: Ints,
-    stratum: Ints,
-    asked: Ints,
+    group: Int64s,
+    stratum: Int64s,
+    asked: Int64s,
     answers: Int8s,
     level: float,
-    error: Error,
+    error: ErrorRates,
     intervals: bool = True,
 ) -> list[Estimate]:
     """The posterior mean and interval of each group's accuracy under the hierarchical Beta model.
@@ -69,8 +71,8 @@ def estimate_groups(
 
 
 def _shares(
-    size: Floats, n: Floats, k: Floats, of: Ints, groups: int, level: float, error: Error
-) -> tuple[Floats, Floats, Floats]:
+    size: Float64s, n: Float64s, k: Float64s, of: Int64s, groups: int, level: float, error: ErrorRates
+) -> tuple[Float64s, Float64s, Float64s]:
     """Each group's share of true beliefs among those to sample, and the ends of its interval."""
     share, low, high = (np.zeros(groups) for _ in range(3))
     if not len(size):

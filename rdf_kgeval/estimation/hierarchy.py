@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import betaln
 
 from rdf_kgeval.common.kernels import kernel
-from rdf_kgeval.estimation.design import Floats, Ints
+from rdf_kgeval.common.types import Float64s, Int64s
 
 KAPPAS = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 """Likeness of the strata, in answers that the others are worth: from 2, where around a mean of one half any
@@ -35,9 +35,9 @@ ENDLESS = 1e6
 class Grid:
     """Points (mu, kappa) as parameters of Beta, and their prior weights."""
 
-    a: Floats
-    b: Floats
-    weight: Floats
+    a: Float64s
+    b: Float64s
+    weight: Float64s
 
 
 def make_grid() -> Grid:
@@ -54,7 +54,7 @@ GRID = make_grid()
 
 @kernel
 def begin(
-    a: Floats, b: Floats, prior: Floats, size: Floats, weight: Floats, mean: Floats, var: Floats
+    a: Float64s, b: Float64s, prior: Float64s, size: Float64s, weight: Float64s, mean: Float64s, var: Float64s
 ) -> None:
     """Set the grid's weights, and the mean and variance of the number of true beliefs at each point."""
     for g in range(weight.size):
@@ -70,14 +70,14 @@ def begin(
 def observe(
     h: int,
     answer: int,
-    a: Floats,
-    b: Floats,
-    size: Floats,
-    n: Ints,
-    k: Ints,
-    weight: Floats,
-    mean: Floats,
-    var: Floats,
+    a: Float64s,
+    b: Float64s,
+    size: Float64s,
+    n: Int64s,
+    k: Int64s,
+    weight: Float64s,
+    mean: Float64s,
+    var: Float64s,
 ) -> tuple[float, float]:
     """Take in an answer from stratum h; the posterior mean and variance of the number of true beliefs."""
     left, total = size[h] - n[h], 0.0
@@ -104,7 +104,7 @@ def observe(
 
 
 @kernel
-def doubts(a: Floats, b: Floats, weight: Floats, n: Ints, k: Ints, doubt: Floats) -> None:
+def doubts(a: Float64s, b: Float64s, weight: Float64s, n: Int64s, k: Int64s, doubt: Float64s) -> None:
     """For each stratum the posterior mean of theta * (1 - theta): how much one more answer would vary."""
     for h in range(n.size):
         doubt[h] = 0.0
@@ -114,19 +114,19 @@ def doubts(a: Floats, b: Floats, weight: Floats, n: Ints, k: Ints, doubt: Floats
             doubt[h] += weight[g] * e * (1 - e) * s / (s + 1)
 
 
-def posterior(grid: Grid, n: Floats, k: Floats) -> Floats:
+def posterior(grid: Grid, n: Float64s, k: Float64s) -> Float64s:
     """The grid's weights after k of n answers were true in each stratum, all at once."""
     a, b = grid.a[:, None], grid.b[:, None]
     seen = n > 0
     log = np.log(grid.weight) + (betaln(a + k[seen], b + (n - k)[seen]) - betaln(a, b)).sum(axis=1)
-    weight: Floats = np.exp(log - log.max())
+    weight: Float64s = np.exp(log - log.max())
     weight /= weight.sum()
     return weight
 
 
 def moments(
-    grid: Grid, weight: Floats, size: Floats, n: Floats, k: Floats, first: Ints
-) -> tuple[Floats, Floats]:
+    grid: Grid, weight: Float64s, size: Float64s, n: Float64s, k: Float64s, first: Int64s
+) -> tuple[Float64s, Float64s]:
     """Posterior mean and variance of the number of true beliefs in groups of cells.
 
     The cells of a group follow one another; `first` is each group's first one.

@@ -9,10 +9,8 @@ from functools import lru_cache
 from math import exp, inf, lgamma
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betainc, betaincinv, betaln, ndtri
 
-Floats = NDArray[np.float64]
 Interval = tuple[float, float]
 
 PRIORS = (1 / 3, 1 / 2, 1.0)

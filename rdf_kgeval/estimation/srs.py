@@ -6,11 +6,13 @@ from functools import partial
 
 import numpy as np
 
+from rdf_kgeval.common.types import Float64s, Int8s, Int64s
 from rdf_kgeval.estimation import intervals
 from rdf_kgeval.estimation.calibration import FALLBACK, calibrated_margin, fixed_width_constants
-from rdf_kgeval.estimation.design import Estimate, Floats, Int8s, Ints, Options, Path, Population, Scale
+from rdf_kgeval.estimation.design import DesignOptions, Estimate, Scale, SequentialDesign
 from rdf_kgeval.estimation.groups import estimate_groups
 from rdf_kgeval.estimation.intervals import Interval
+from rdf_kgeval.estimation.population import Population
 from rdf_kgeval.estimation.strata import Strata
 from rdf_kgeval.verdicts.log import AMBIGUOUS, TRUE
 
@@ -20,7 +22,7 @@ _CHUNK = 64
 
 
 @dataclass(frozen=True)
-class Rule:
+class StoppingRule:
     """An interval for k of n true answers; narrower than twice the margin, it stops the sampling."""
 
     interval: Callable[[int, int], Interval]
@@ -29,7 +31,7 @@ class Rule:
     """Whether the report at the stop is as wide as the margin allows, and not as the interval is."""
 
 
-class Srs(Path):
+class Srs(SequentialDesign):
     """Draws in the order of a seeded permutation, stopped by the width of an interval."""
 
     adaptive = False
@@ -37,8 +39,8 @@ class Srs(Path):
     def __init__(
         self,
         population: Population,
-        options: Options,
-        rule: Rule,
+        options: DesignOptions,
+        rule: StoppingRule,
         *,
         margin: float | None = None,
         note: str | None = None,
@@ -52,7 +54,7 @@ class Srs(Path):
     def _restart(self) -> None:
         self._n = self._k = self._pending = 0
 
-    def _extend(self) -> tuple[Ints, Floats]:
+    def _extend(self) -> tuple[Int64s, Float64s]:
         at = self._drawn
         block = self._strata.slice(0, at, at + max(_CHUNK, at // 4))
         self.short = self._strata.lacking(np.array([min(at + 1, self._size)]))
@@ -103,7 +105,7 @@ class Srs(Path):
         bet = partial(intervals.betting, size=size, level=self.options.level)
         return self.scale.estimate(self._share(), self._ends(bet), self._open())
 
-    def estimate_groups(self, answers: Int8s, group: Ints) -> list[Estimate]:
+    def estimate_groups(self, answers: Int8s, group: Int64s) -> list[Estimate]:
         """Estimates by group, from the hierarchical model over the groups."""
         self._follow(answers)
         asked = self._position[: len(self._followed)]
@@ -113,31 +115,31 @@ class Srs(Path):
         )
 
 
-def wilson(population: Population, options: Options) -> Srs:
+def wilson(population: Population, options: DesignOptions) -> Srs:
     """`srs/wilson`: Wilson's interval, as published; the honest yardstick."""
-    return Srs(population, options, Rule(partial(intervals.wilson, level=options.level), MINIMUM))
+    return Srs(population, options, StoppingRule(partial(intervals.wilson, level=options.level), MINIMUM))
 
 
-def ahpd(population: Population, options: Options) -> Srs:
+def ahpd(population: Population, options: DesignOptions) -> Srs:
     """`srs/ahpd`: the adaptive HPD interval, as published."""
-    return Srs(population, options, Rule(partial(intervals.ahpd, level=options.level), MINIMUM))
+    return Srs(population, options, StoppingRule(partial(intervals.ahpd, level=options.level), MINIMUM))
 
 
-def betting(population: Population, options: Options, note: str | None = None) -> Srs:
+def betting(population: Population, options: DesignOptions, note: str | None = None) -> Srs:
     """`anytime/betting`: a confidence sequence, valid at every moment."""
     size = np.inf if options.error else population.free
     bet = partial(intervals.betting, size=size, level=options.level)
     if options.margin is not None:
         bet = partial(bet, margin=min(Scale.of(population, options.error).margin(options.margin), 0.5))
-    rule = Rule(bet)
+    rule = StoppingRule(bet)
     return Srs(population, options, rule, note=note)
 
 
-def fixed_width(population: Population, options: Options) -> Srs:
+def fixed_width(population: Population, options: DesignOptions) -> Srs:
     """`srs/fixed-width`: Frey's interval of a width fixed beforehand; never covers less than the level."""
     margin = calibrated_margin(Scale.of(population, options.error), options)
     if margin is None:
         return betting(population, options, FALLBACK)
     shrink, z = fixed_width_constants(margin, options.level)
-    rule = Rule(partial(intervals.adjusted_wald, shrink=shrink, z=z), widened=True)
+    rule = StoppingRule(partial(intervals.adjusted_wald, shrink=shrink, z=z), widened=True)
     return Srs(population, options, rule, margin=margin)

@@ -7,13 +7,14 @@ says which predicates it needs more of.
 import numpy as np
 
 from rdf_kgeval.beliefs.sampling_frame import LARGE
-from rdf_kgeval.estimation.design import Ints, Population
+from rdf_kgeval.common.types import Int64s
+from rdf_kgeval.estimation.population import Population
 
 
-def strata_of(sizes: Ints, by_predicate: bool) -> Ints:
+def strata_of(sizes: Int64s, by_predicate: bool) -> Int64s:
     """Each predicate's stratum, numbered from 0, by its size: its own, or one for all small predicates."""
     own = sizes > 0 if by_predicate else sizes >= LARGE * sizes.sum()
-    number: Ints = np.where(own, np.cumsum(own) - 1, own.sum())
+    number: Int64s = np.where(own, np.cumsum(own) - 1, own.sum())
     return number
 
 
@@ -26,7 +27,7 @@ class Strata:
         seed: of the order, where the population is at hand; else the order is the reserve's.
     """
 
-    def __init__(self, population: Population, number: Ints, seed: int) -> None:
+    def __init__(self, population: Population, number: Int64s, seed: int) -> None:
         self.of = np.where(population.known < 0, number[population.predicate], 0)
         """By position."""
         self.size = np.bincount(number, population.sizes, minlength=1).astype(np.int64)
@@ -49,13 +50,13 @@ class Strata:
         """The position of a stratum's belief number i."""
         return int(self._order[self._start[stratum] + i])
 
-    def slice(self, stratum: int, start: int, stop: int) -> Ints:
+    def slice(self, stratum: int, start: int, stop: int) -> Int64s:
         """The positions of a stratum's beliefs from one number to another, as far as they are at hand."""
         first = int(self._start[stratum])
-        found: Ints = self._order[first + start : first + min(stop, int(self.have[stratum]))]
+        found: Int64s = self._order[first + start : first + min(stop, int(self.have[stratum]))]
         return found
 
-    def lacking(self, taken: Ints) -> Ints:
+    def lacking(self, taken: Int64s) -> Int64s:
         """The predicates of which more must come before so many beliefs of each stratum can be drawn."""
-        short: Ints = np.flatnonzero((taken > self.have)[np.minimum(self._number, len(self.size) - 1)])
+        short: Int64s = np.flatnonzero((taken > self.have)[np.minimum(self._number, len(self.size) - 1)])
         return short

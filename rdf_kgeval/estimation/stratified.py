@@ -13,24 +13,16 @@ unknown variances.
 import numpy as np
 
 from rdf_kgeval.common.kernels import kernel
+from rdf_kgeval.common.types import Float64s, Int8s, Int64s
 from rdf_kgeval.estimation import srs
+from rdf_kgeval.estimation.beta_interval import best_start, half_width, least_precision, precise
 from rdf_kgeval.estimation.calibration import FACTORS, FALLBACK, SHRINK, calibrated_margin, stopping_mass
-from rdf_kgeval.estimation.design import (
-    Design,
-    Estimate,
-    Floats,
-    Int8s,
-    Ints,
-    Options,
-    Path,
-    Population,
-    Scale,
-)
+from rdf_kgeval.estimation.design import Design, DesignOptions, Estimate, Scale, SequentialDesign
 from rdf_kgeval.estimation.groups import estimate_groups
 from rdf_kgeval.estimation.hierarchy import ENDLESS, GRID, begin, doubts, moments, observe, posterior
 from rdf_kgeval.estimation.intervals import Interval
+from rdf_kgeval.estimation.population import Population
 from rdf_kgeval.estimation.strata import Strata, strata_of
-from rdf_kgeval.estimation.window import best_start, half_width, least_precision, precise
 from rdf_kgeval.verdicts.log import AMBIGUOUS, TRUE
 
 FIRST = 20
@@ -43,7 +35,7 @@ TRUST, FLOOR = 0.8, 0.02
 
 
 @kernel
-def first_block(size: Ints, length: int) -> Ints:
+def first_block(size: Int64s, length: int) -> Int64s:
     """Strata for the first draws, in proportion to their sizes (Sainte-Lague)."""
     block = np.empty(length, np.int64)
     taken = np.zeros(size.size, np.int64)
@@ -77,7 +69,7 @@ def gain_of(size: int, taken: int, doubt: float, by_predicate: bool) -> float:
 
 
 @kernel
-def next_block(size: Ints, taken: Ints, doubt: Floats, length: int, by_predicate: bool) -> Ints:
+def next_block(size: Int64s, taken: Int64s, doubt: Float64s, length: int, by_predicate: bool) -> Int64s:
     """Strata for the next draws: each goes where it gains most."""
     block = np.empty(length, np.int64)
     planned = taken.copy()
@@ -98,14 +90,14 @@ def block_length(drawn: int, left: int) -> int:
     return min(FIRST if drawn == 0 else max(LEAST_BLOCK, drawn // GROWTH), left)
 
 
-class Stratified(Path):
+class Stratified(SequentialDesign):
     """Uniform draws without replacement within strata; between them, where the posterior learns most.
 
     The stop: the interval of width twice the margin that holds most of the posterior of the graph's accuracy
     holds the calibrated mass of it, after shrinkage by pseudo-counts. That interval is the report.
     """
 
-    def __init__(self, population: Population, options: Options, margin: float) -> None:
+    def __init__(self, population: Population, options: DesignOptions, margin: float) -> None:
         self._by_predicate = options.objective == "predicate"
         kind = "strict" if options.strict else options.objective
         self._mass = stopping_mass(margin, options.level, FACTORS[kind])
@@ -123,7 +115,7 @@ class Stratified(Path):
         begin(GRID.a, GRID.b, GRID.weight, self._weighed, self._weight, self._mean, self._var)
         self._moments = float(GRID.weight @ self._mean), float("inf")
 
-    def _extend(self) -> tuple[Ints, Floats]:
+    def _extend(self) -> tuple[Int64s, Float64s]:
         length = block_length(self._drawn, self._free - self._drawn)
         if self._drawn == 0 and not self._by_predicate:
             block = first_block(self._size, length)
@@ -170,7 +162,7 @@ class Stratified(Path):
         size, true = self._free, self._k.sum()
         return true / size, 1 - (self._n.sum() - true) / size
 
-    def _beta(self, extra: Ints | None) -> tuple[float, float]:
+    def _beta(self, extra: Int64s | None) -> tuple[float, float]:
         """The shrunk Beta that stands for the posterior; with `extra`, so many pending answers are true."""
         mean, variance = self._moments
         if extra is not None:
@@ -216,7 +208,7 @@ class Stratified(Path):
         rest = (self._size - n) * (k + average) / (n + 1)
         return float((k + rest).sum() / self._size.sum())
 
-    def estimate_groups(self, answers: Int8s, group: Ints) -> list[Estimate]:
+    def estimate_groups(self, answers: Int8s, group: Int64s) -> list[Estimate]:
         """Estimates by group, from the hierarchical model over what each group has of each stratum."""
         self._follow(answers)
         asked, options = self._position[: len(self._followed)], self.options
@@ -225,7 +217,7 @@ class Stratified(Path):
         )
 
 
-def bayes(population: Population, options: Options) -> Design:
+def bayes(population: Population, options: DesignOptions) -> Design:
     """`stratified/bayes`; outside the calibrated margins and levels, `anytime/betting`."""
     margin = calibrated_margin(Scale.of(population, options.error), options)
     if margin is None:

@@ -11,10 +11,12 @@ from functools import partial
 import numpy as np
 
 from rdf_kgeval.common.kernels import kernel
+from rdf_kgeval.common.types import Float64s, Int8s, Int64s
 from rdf_kgeval.estimation import intervals
-from rdf_kgeval.estimation.design import Estimate, Floats, Int8s, Ints, Options, Path, Population
+from rdf_kgeval.estimation.design import DesignOptions, Estimate, SequentialDesign
 from rdf_kgeval.estimation.groups import estimate_groups
 from rdf_kgeval.estimation.intervals import Interval
+from rdf_kgeval.estimation.population import Population
 from rdf_kgeval.estimation.srs import MINIMUM
 from rdf_kgeval.verdicts.log import AMBIGUOUS, TRUE
 
@@ -40,13 +42,13 @@ def effective_size(clusters: int, labels: int, total: float, squares: float) -> 
     return clusters * clusters * p * (1 - p) / spread
 
 
-class Twcs(Path):
+class Twcs(SequentialDesign):
     """Clusters in a seeded order; estimates use whole clusters only."""
 
     adaptive = False
 
     def __init__(
-        self, population: Population, options: Options, interval: Callable[[float, float], Interval]
+        self, population: Population, options: DesignOptions, interval: Callable[[float, float], Interval]
     ) -> None:
         self._interval = interval
         rest = np.flatnonzero(population.known < 0)
@@ -68,7 +70,7 @@ class Twcs(Path):
         # Sums over the cluster means and their squares, with the ambiguous counted false, and true.
         self._sums = np.zeros((2, 2))
 
-    def _extend(self) -> tuple[Ints, Floats]:
+    def _extend(self) -> tuple[Int64s, Float64s]:
         position: list[int] = []
         chance: list[float] = []
         if len(self._seen) == len(self._members):
@@ -126,7 +128,7 @@ class Twcs(Path):
         share = float(self._sums[:, 0].mean() / self._clusters) if self._clusters else 0.5
         return self.scale.estimate(share, self._ends(), self._open())
 
-    def estimate_groups(self, answers: Int8s, group: Ints) -> list[Estimate]:
+    def estimate_groups(self, answers: Int8s, group: Int64s) -> list[Estimate]:
         """Estimates by group, without intervals: the labels of a cluster are not independent."""
         self._follow(answers)
         asked, options = self._position[: len(self._followed)], self.options
@@ -136,11 +138,11 @@ class Twcs(Path):
         )
 
 
-def wilson(population: Population, options: Options) -> Twcs:
+def wilson(population: Population, options: DesignOptions) -> Twcs:
     """`twcs/wilson`."""
     return Twcs(population, options, partial(intervals.wilson, level=options.level))
 
 
-def ahpd(population: Population, options: Options) -> Twcs:
+def ahpd(population: Population, options: DesignOptions) -> Twcs:
     """`twcs/ahpd`."""
     return Twcs(population, options, partial(intervals.ahpd, level=options.level))

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from rdf_kgeval.beliefs.terms import iri
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.evaluation.evaluation import Evaluation
 from rdf_kgeval.evaluation.procedure import Request
+from rdf_kgeval.evaluation.state import State
 from rdf_kgeval.verdicts.log import Answer, Drawn, Verdict
 
 COLUMNS = ("task", "sentence", "subject", "predicate", "object", "search")
@@ -35,7 +35,7 @@ class Result(NamedTuple):
     """File and line, or the number of the task."""
 
 
-def task_rows(evaluation: Evaluation, requests: Iterable[Request]) -> Iterator[dict[str, str]]:
+def task_rows(evaluation: State, requests: Iterable[Request]) -> Iterator[dict[str, str]]:
     """What people need to judge each belief, keyed by its id."""
     for request in requests:
         question = evaluation.question(request.position)
@@ -198,7 +198,7 @@ class Imported(NamedTuple):
     """Answers that the run had before."""
 
 
-def to_verdicts(evaluation: Evaluation, results: Iterable[Result], exported: Iterable[str]) -> Imported:
+def to_verdicts(evaluation: State, results: Iterable[Result], exported: Iterable[str]) -> Imported:
     """The verdicts that results add to what is known; none where they were imported before.
 
     Answers on exported tasks are answers to the draws that they were; others are taken as known before.

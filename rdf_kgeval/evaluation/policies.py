@@ -9,14 +9,13 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rdf_kgeval.beliefs.table import Ints
+from rdf_kgeval.common.types import Bools, Int8s, Int32s
 from rdf_kgeval.coupling.graph import CouplingGraph
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.inference.lookahead import Live, Progress
 
-Labels = NDArray[np.int8]
+Labels = Int8s
 """By position in `graph.beliefs.rows`: 1 true, 0 false, -1 unknown."""
 
 ALL_CANDIDATES = 100_000
@@ -30,11 +29,11 @@ class View:
     """What a policy may look at; beliefs are named by their position in `graph.beliefs.rows`."""
 
     graph: CouplingGraph
-    open: NDArray[np.bool_]
+    open: Bools
     """Which beliefs may be asked."""
     label: Labels
     """What is known or follows, by the policy's own way of labelling."""
-    order: Ints
+    order: Int32s
     """All beliefs in a random order that the run's seed fixes."""
     accuracy: float
     """Share of true beliefs in the seed set."""
@@ -125,14 +124,14 @@ class Greedy:
         ranked = candidates[np.lexsort((beliefs.id_rank[beliefs.rows[candidates]], -np.round(expected, 4)))]
         return list(_apart(view.live, ranked, k))
 
-    def _candidates(self, view: View, k: int) -> Ints:
+    def _candidates(self, view: View, k: int) -> Int32s:
         open_ = np.flatnonzero(view.open)
         if self.candidates is None and len(view.label) <= ALL_CANDIDATES:
             return open_.astype(np.int32)
         return shortlist(view, max(k, self.candidates or SHORTLIST))
 
 
-def shortlist(view: View, size: int) -> Ints:
+def shortlist(view: View, size: int) -> Int32s:
     """The open beliefs that are not inferred and stand in most unfulfilled constraints, ties by belief id.
 
     A constraint is unfulfilled while one of its atoms is neither asked nor inferred.
@@ -152,12 +151,12 @@ def shortlist(view: View, size: int) -> Ints:
     return open_[np.lexsort((rank, -count[open_]))][:size].astype(np.int32)
 
 
-def _first(view: View, order: Ints, k: int) -> list[int]:
+def _first(view: View, order: Int32s, k: int) -> list[int]:
     chosen = view.open[order] & (view.label[order] < 0)
     return [int(position) for position in order[chosen][:k]]
 
 
-def _apart(live: Live, ranked: Ints, k: int) -> Iterator[int]:
+def _apart(live: Live, ranked: Int32s, k: int) -> Iterator[int]:
     """In rank order, first those whose gains do not depend on one another, then the others."""
     if k == 1:
         yield int(ranked[0])
@@ -215,11 +214,9 @@ class Contagion:
                 self._label[near[self._label[near] < 0]] = int(value)
 
 
-POLICIES: dict[str, Policy] = {
-    "greedy": Greedy(),
-    "random": Random(),
-    "max-degree": MaxDegree(),
-    "cascade": Cascade(),
-    "random+inference": Random("inference"),
-    "max-degree+inference": MaxDegree("inference"),
-}
+GREEDY = Greedy()
+RANDOM = Random()
+MAX_DEGREE = MaxDegree()
+CASCADE = Cascade()
+RANDOM_INFERENCE = Random("inference")
+MAX_DEGREE_INFERENCE = MaxDegree("inference")

@@ -8,10 +8,11 @@ from typing import Protocol
 
 import numpy as np
 
-from rdf_kgeval.beliefs.table import Ints
+from rdf_kgeval.common.types import Float64s, Int32s
 from rdf_kgeval.coupling.graph import CouplingGraph
+from rdf_kgeval.estimation.design import Estimate
 from rdf_kgeval.evaluation.policies import Contagion, Labels, Policy, View
-from rdf_kgeval.evaluation.procedure import Estimated, FloatArray, Point, Request, spread
+from rdf_kgeval.evaluation.procedure import Point, Request, spread
 from rdf_kgeval.inference.infer import label, normalise_class_mass
 from rdf_kgeval.inference.lookahead import Live, Progress
 from rdf_kgeval.inference.model import UNKNOWN
@@ -35,7 +36,7 @@ class Labelling(Protocol):
         ...
 
 
-class Controlled:
+class PolicyProcedure:
     """A seed set and a policy at work; a pure function of the verdicts that it took, in their order."""
 
     def __init__(
@@ -113,7 +114,7 @@ class Controlled:
         """After each verdict from the end of the seed set on."""
         return [self._points[i - 1] for i in spread(len(self._points), most)]
 
-    def expected(self) -> FloatArray | None:
+    def expected(self) -> Float64s | None:
         """The expected gain of every belief that may be asked."""
         if not isinstance(self._labelling, Live):
             return None
@@ -129,11 +130,11 @@ class Controlled:
         """The inferable set; before the seed set is whole, what was said."""
         return self._said() if self._labelling is None else self._labelling.label()
 
-    def estimate(self, *, final: bool) -> Estimated:
+    def estimate(self, *, final: bool) -> Estimate:
         """The mean label."""
         return self.estimate_groups(np.zeros(len(self._outcome), np.int32), final=final)[0]
 
-    def estimate_groups(self, group: Ints, *, final: bool) -> list[Estimated]:
+    def estimate_groups(self, group: Int32s, *, final: bool) -> list[Estimate]:
         """The mean label of each group.
 
         Where inference makes the labels, the classes' masses are first set right by the seed set.
@@ -146,7 +147,7 @@ class Controlled:
         known = group >= 0
         count = np.bincount(group[known & (labels >= 0)], minlength=size)
         true = np.bincount(group[known & (labels == 1)], minlength=size)
-        return [Estimated(float(t / c) if c else None, None) for t, c in zip(true, count, strict=True)]
+        return [Estimate(float(t / c) if c else None, None) for t, c in zip(true, count, strict=True)]
 
     def stopped(self) -> str | None:
         """When all is asked or inferred, or the last estimates hardly differ."""

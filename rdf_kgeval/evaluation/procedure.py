@@ -2,18 +2,14 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-from rdf_kgeval.beliefs.table import Ints
+from rdf_kgeval.common.types import Float64s, Int32s
 from rdf_kgeval.coupling.graph import Thetas
+from rdf_kgeval.estimation.design import Estimate
 from rdf_kgeval.inference.lookahead import Progress
 from rdf_kgeval.verdicts.ledger import Finding
 from rdf_kgeval.verdicts.log import Drawn
-
-FloatArray = NDArray[np.float64]
 
 
 def spread(count: int, most: int | None) -> list[int]:
@@ -47,13 +43,6 @@ class Point:
     """None while nothing is known."""
     inferred: int | None
     """Labelled without having been asked; None where inference waits for the end."""
-
-
-class Estimated(NamedTuple):
-    """An accuracy, if anything is known of it, and its interval, if one can be stood for."""
-
-    accuracy: float | None
-    interval: tuple[float, float] | None
 
 
 class Procedure(Protocol):
@@ -94,7 +83,7 @@ class Procedure(Protocol):
         """
         ...
 
-    def expected(self) -> FloatArray | None:
+    def expected(self) -> Float64s | None:
         """By position, how many beliefs an answer is expected to tell about, 0 where it is not to be asked.
 
         None where nobody looks ahead.
@@ -105,10 +94,10 @@ class Procedure(Protocol):
         """Why there is no more to ask; None while there is."""
         ...
 
-    def estimate(self, *, final: bool) -> Estimated:
+    def estimate(self, *, final: bool) -> Estimate:
         """The accuracy of all beliefs; before the end, only with an interval that may be looked at."""
         ...
 
-    def estimate_groups(self, group: Ints, *, final: bool) -> list[Estimated]:
+    def estimate_groups(self, group: Int32s, *, final: bool) -> list[Estimate]:
         """The accuracy of each group of beliefs, numbered from 0; -1 marks what is in none."""
         ...

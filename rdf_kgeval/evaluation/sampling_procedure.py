@@ -2,17 +2,18 @@
 
 import math
 from collections.abc import Collection
+from dataclasses import replace
 from itertools import takewhile
 
 import numpy as np
 
-from rdf_kgeval.beliefs.table import Beliefs, Ints
+from rdf_kgeval.beliefs.table import Beliefs
+from rdf_kgeval.common.types import Int32s, Int64s
 from rdf_kgeval.coupling.graph import CouplingGraph, Thetas
-from rdf_kgeval.estimation import Design, Population
-from rdf_kgeval.estimation.design import Error, Reserve
-from rdf_kgeval.estimation.design import Ints as Longs
-from rdf_kgeval.estimation.designs import Factory
-from rdf_kgeval.evaluation.procedure import Estimated, Point, Request, spread
+from rdf_kgeval.estimation.design import Design, DesignOptions, ErrorRates, Estimate
+from rdf_kgeval.estimation.population import Population, Reserve
+from rdf_kgeval.evaluation.methods import Method
+from rdf_kgeval.evaluation.procedure import Point, Request, spread
 from rdf_kgeval.inference.infer import infer_rows
 from rdf_kgeval.inference.lookahead import Progress
 from rdf_kgeval.inference.rule_weights import updated_thetas
@@ -21,16 +22,16 @@ from rdf_kgeval.verdicts.ledger import Finding
 from rdf_kgeval.verdicts.log import AMBIGUOUS, FALSE, NOT_ASKED, TRUE, Drawn
 
 ERROR_STEP = 0.005
-"""Error rates that annotators' answers suggest are rounded to this, so that few designs are tried."""
+"""ErrorRates rates that annotators' answers suggest are rounded to this, so that few designs are tried."""
 WEIGHED = (
     "the annotators' rates of error, which follow from their agreement, are taken as known: the interval "
     "does not allow for their own uncertainty"
 )
-ODD, EVEN = 0.5, 4.5
-"""Weighed answers count as wrong and right so often before there are any: a rate of nothing seen is no 0."""
+WRONG_BEFORE, RIGHT_BEFORE = 0.5, 4.5
+"""Pseudo-counts of wrong and right answers, so that an error rate is never estimated as 0."""
 
 
-class Sampled:
+class SamplingProcedure:
     """A sampling design at work.
 
     What was labelled before the first draw is the certainty stratum. A verdict that comes from elsewhere
@@ -38,37 +39,26 @@ class Sampled:
     """
 
     def __init__(
-        self,
-        graph: CouplingGraph,
-        factory: Factory,
-        *,
-        uses_truth: bool,
-        error: Error,
-        solve: Solve | None = None,
-        **options: object,
+        self, graph: CouplingGraph, method: Method, options: DesignOptions, *, solve: Solve | None = None
     ) -> None:
         """Start a design.
 
         Args:
             graph: what couples the beliefs.
-            factory: makes the design.
-            uses_truth: whether the design starts from soft truths.
-            error: known error rates of annotators.
-            solve: an engine's way to find them.
-            **options: the design's own.
+            method: makes the design.
+            options: of the design; its error rates are those known of the annotators.
+            solve: an engine's way to find soft truths, for a method that starts from them.
         """
         self._graph = graph
-        self._factory = factory
+        self._method = method
         self._options = options
-        self._uses_truth = uses_truth
         self._solve = solve
-        self._given_error = error
         self._outcome = np.full(graph.n_beliefs, NOT_ASKED, np.int8)
         self._truth = np.full(graph.n_beliefs, 0.5)
         self._chance = np.full(graph.n_beliefs, 0.5)
         self._drawn: dict[int, Drawn] = {}
         self._design: Design | None = None
-        self._error = error
+        self._error = options.error
         self._weighed = False
 
     @property
@@ -124,16 +114,17 @@ class Sampled:
         self._chance[position] = found.chance
         self._weighed = self._weighed or 0.0 < found.truth < 1.0
 
-    def _errors(self) -> Error:
+    def _errors(self) -> ErrorRates:
         """How often labels are wrong: the known rate, or what weighed answers say of themselves."""
         if not self._weighed:
-            return self._given_error
+            return self._options.error
         said_true, said_false = self._outcome == TRUE, self._outcome == FALSE
         chance = self._chance
         decided = said_true | said_false
-        miss = (chance[said_false].sum() + ODD) / (chance[decided].sum() + ODD + EVEN)
-        alarm = ((1 - chance[said_true]).sum() + ODD) / ((1 - chance[decided]).sum() + ODD + EVEN)
-        return Error(*(float(round(rate / ERROR_STEP) * ERROR_STEP) for rate in (miss, alarm)))
+        before = WRONG_BEFORE + RIGHT_BEFORE
+        miss = (chance[said_false].sum() + WRONG_BEFORE) / (chance[decided].sum() + before)
+        alarm = ((1 - chance[said_true]).sum() + WRONG_BEFORE) / ((1 - chance[decided]).sum() + before)
+        return ErrorRates(*(float(round(rate / ERROR_STEP) * ERROR_STEP) for rate in (miss, alarm)))
 
     @property
     def _first_draw(self) -> int | None:
@@ -145,14 +136,8 @@ class Sampled:
 
     def history(self, most: int | None = None) -> list[Point]:
         """The running estimate; inference waits for the end."""
-        past = Sampled(
-            self._graph,
-            self._factory,
-            uses_truth=self._uses_truth,
-            error=self._error,
-            solve=self._solve,
-            **self._options,
-        )
+        options = replace(self._options, error=self._error)
+        past = SamplingProcedure(self._graph, self._method, options, solve=self._solve)
         wanted = set(spread(len(self._drawn), most))
         points = []
         for asked, (position, drawn) in enumerate(self._drawn.items(), start=1):
@@ -168,19 +153,21 @@ class Sampled:
             return "everything asked"
         return "margin" if self._drawing().reached(self._outcome) else None
 
-    def estimate(self, *, final: bool) -> Estimated:
+    def estimate(self, *, final: bool) -> Estimate:
         """The design's estimate; before the end, what may be looked at while it runs."""
         design = self._drawing()
         if not self._drawn:
-            return Estimated(None, None)
-        return Estimated(*(design.estimate(self._outcome) if final else design.running(self._outcome)))
+            return Estimate(None, None)
+        return Estimate(*(design.estimate(self._outcome) if final else design.running(self._outcome)))
 
-    def estimate_groups(self, group: Ints, *, final: bool) -> list[Estimated]:
+    def estimate_groups(self, group: Int32s, *, final: bool) -> list[Estimate]:
         """The design's estimates; before the end without intervals."""
         found = self._drawing().estimate_groups(self._outcome, group.astype(np.int64))
         # Where nothing of a group was drawn, there is no number.
         return [
-            Estimated(None if math.isnan(accuracy) else accuracy, interval if final else None)
+            Estimate(
+                None if accuracy is None or math.isnan(accuracy) else accuracy, interval if final else None
+            )
             for accuracy, interval in found
         ]
 
@@ -203,7 +190,7 @@ class Sampled:
             known = np.full(len(self._outcome), NOT_ASKED, np.int8)
             known[certain] = np.where(self._outcome[certain] == AMBIGUOUS, NOT_ASKED, self._outcome[certain])
             truth = None
-            if self._uses_truth:
+            if self._method.needs_truth:
                 verdicts = {int(beliefs.rows[i]): self._truth[i] for i in certain if known[i] != NOT_ASKED}
                 sure = {row: round(value) for row, value in verdicts.items()}
                 thetas = updated_thetas(self._graph, sure)
@@ -216,7 +203,7 @@ class Sampled:
                 known=known,
                 truth=truth,
             )
-            self._design = self._factory(population, error=error, **self._options)  # type: ignore[arg-type]
+            self._design = self._method.design(population, replace(self._options, error=error))
         return self._design
 
     def _verdicts(self) -> dict[int, float]:
@@ -224,7 +211,7 @@ class Sampled:
         return {int(self._graph.beliefs.rows[i]): float(self._outcome[i]) for i in said}
 
 
-def _reserve(beliefs: Beliefs) -> tuple[Longs, Reserve | None]:
+def _reserve(beliefs: Beliefs) -> tuple[Int64s, Reserve | None]:
     """Each belief's predicate by number, and the reserve where the population lies elsewhere."""
     frame = beliefs.frame
     if frame is None:
@@ -242,5 +229,5 @@ def _reserve(beliefs: Beliefs) -> tuple[Longs, Reserve | None]:
     )
 
 
-def _numbered(terms: Ints) -> Longs:
+def _numbered(terms: Int32s) -> Int64s:
     return np.unique(terms, return_inverse=True)[1].astype(np.int64)

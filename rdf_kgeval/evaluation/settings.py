@@ -2,22 +2,16 @@
 
 import re
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.estimation import DEFAULT, DESIGNS
-from rdf_kgeval.evaluation.policies import POLICIES, Greedy, Policy
+from rdf_kgeval.evaluation.methods import DEFAULT, METHODS, estimators_of
 from rdf_kgeval.verdicts.ledger import AGGREGATORS
 
-CONTROLLED = {
-    name: "mean" if policy.labelling == "asked" else "inferable" for name, policy in POLICIES.items()
-}
-"""The estimator of each policy that reports no interval."""
-METHODS = (*DESIGNS, *(f"{policy}/{estimator}" for policy, estimator in CONTROLLED.items()))
-"""Policy and estimator, the first of a policy being its default."""
-PLANNED = (DEFAULT, "srs/wilson", "anytime/betting", "greedy/inferable")
-"""Methods that `kgeval plan` compares."""
+if TYPE_CHECKING:
+    from rdf_kgeval.estimation.design import DesignOptions
+
 MOST_WORKERS = 1000
 SEED_SIZE = 50
 """Beliefs asked at random before control takes over, as in the paper."""
@@ -92,11 +86,24 @@ class Settings:
                 "the paper's redundancy follows from what greedy control expects to infer within a budget of "
                 "verdicts; add --policy greedy and --budget 140, or give a number"
             )
-        if not ((self.margin is None or 0 < self.margin < 0.5) and 0.5 < self.level < 0.999):
-            raise InputError(
-                "the margin must lie between 0 and 0.5 and the level between 0.5 and 0.999, "
-                f"not at {self.margin} and {self.level}"
-            )
+        self.design_options()
+
+    def design_options(self) -> "DesignOptions":
+        """Return what a sampling design takes of these.
+
+        Raises:
+            InputError: one is out of range.
+        """
+        from rdf_kgeval.estimation.design import DesignOptions, ErrorRates
+
+        return DesignOptions(
+            margin=self.margin,
+            level=self.level,
+            seed=self.seed,
+            strict=self.strict,
+            objective=self.objective,
+            error=ErrorRates(self.error_rate, self.error_rate),
+        )
 
     def changed(self, **options: Any) -> "Settings":
         """With options as a user gives them; the budget is a number of verdicts or a time such as 2h."""
@@ -139,19 +146,9 @@ class Settings:
         """Policy and estimator."""
         return f"{self.policy}/{self.estimator}"
 
-    def chosen_policy(self) -> Policy:
-        """The policy, with its options."""
-        return POLICIES[self.policy] if self.candidates is None else Greedy(candidates=self.candidates)
-
     def to_json(self) -> dict[str, Any]:
         """As `config.json` keeps it."""
         return asdict(self)
-
-
-def estimators_of(policy: str) -> list[str]:
-    """The estimators that go with a policy, its own first."""
-    pairs = (method.partition("/") for method in METHODS)
-    return [estimator for name, _, estimator in pairs if name == policy]
 
 
 def methods_of(text: str, *, budget: str | None, **options: Any) -> list[Settings]:

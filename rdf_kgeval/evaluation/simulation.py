@@ -11,18 +11,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rdf_kgeval.beliefs.table import Beliefs, Triple
 from rdf_kgeval.common.text import printable
+from rdf_kgeval.common.types import Bools
 from rdf_kgeval.coupling.graph import CouplingGraph
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.evaluation.evaluation import Evaluation
+from rdf_kgeval.evaluation.consult import consult
 from rdf_kgeval.evaluation.procedure import Point
 from rdf_kgeval.evaluation.settings import Settings
+from rdf_kgeval.evaluation.state import State
 from rdf_kgeval.verdicts.log import Answer
+from rdf_kgeval.verdicts.oracles import Question
 
-Gold = NDArray[np.bool_]
+Gold = Bools
 """By position in `graph.beliefs.rows`."""
 
 ROUNDING = 1e-9
@@ -77,13 +79,22 @@ def gold_labels(graph: CouplingGraph, labels: Mapping[Triple, bool], name: str) 
     return found
 
 
-def simulate(graph: CouplingGraph, gold: Gold, settings: Settings) -> Evaluation:
-    """An evaluation whose questions the gold labels answer."""
-    evaluation = Evaluation(graph, settings)
-    while requests := evaluation.next():
-        answer = Answer.TRUE if gold[requests[0].position] else Answer.FALSE
-        evaluation.answer(requests[0], answer, "gold")
-    return evaluation
+@dataclass(frozen=True)
+class _Labels:
+    """Answers with the gold labels."""
+
+    gold: Gold
+    annotator: str = "gold"
+
+    def ask(self, question: Question) -> Answer:
+        return Answer.TRUE if self.gold[question.position] else Answer.FALSE
+
+
+def simulate(graph: CouplingGraph, gold: Gold, settings: Settings) -> State:
+    """Evaluate with the gold labels as answers."""
+    state = State(graph, settings)
+    consult(state, _Labels(gold))
+    return state
 
 
 def run_trial(graph: CouplingGraph, gold: Gold, settings: Settings) -> Trial:

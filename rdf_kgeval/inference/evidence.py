@@ -6,9 +6,8 @@ The same choice as `inference.explanation` makes for one belief, in arrays, beca
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rdf_kgeval.beliefs.table import Ints
+from rdf_kgeval.common.types import Float64s, Int32s
 from rdf_kgeval.coupling.graph import ranges
 from rdf_kgeval.inference.explanation import LEAST_SHARE, MOST_REASONS
 from rdf_kgeval.inference.infer import Inference
@@ -18,11 +17,11 @@ from rdf_kgeval.inference.model import UNKNOWN, constraint_weights
 class Evidence(NamedTuple):
     """Pairs of an atom and a constraint that pushed it, by atom, the strongest push first."""
 
-    atom: Ints
-    constraint: Ints
+    atom: Int32s
+    constraint: Int32s
 
 
-def find_evidence(inference: Inference, atoms: Ints) -> Evidence:
+def find_evidence(inference: Inference, atoms: Int32s) -> Evidence:
     """The strongest violated constraints that push each atom to where it went from the prior.
 
     Args:
@@ -50,7 +49,7 @@ def find_evidence(inference: Inference, atoms: Ints) -> Evidence:
     return Evidence(atom[chosen], constraint[chosen])
 
 
-def find_broken(inference: Inference) -> Ints:
+def find_broken(inference: Inference) -> Int32s:
     """The constraints that what people said breaks: the body is true, and the head is not."""
     verdicts = sorted(inference.verdicts)
     rows = inference.graph.touching(np.array(verdicts, dtype=np.int64))
@@ -61,7 +60,7 @@ def find_broken(inference: Inference) -> Ints:
     return rows[sure & (_hinge(inference, rows) > UNKNOWN)]
 
 
-def _hinge(inference: Inference, rows: Ints) -> NDArray[np.float64]:
+def _hinge(inference: Inference, rows: Int32s) -> Float64s:
     """How far these constraints are violated; negative where one holds with room to spare."""
     part = inference.graph.part(rows)
     values = part.sign * inference.x[part.atom]

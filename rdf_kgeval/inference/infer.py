@@ -5,12 +5,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rdf_kgeval.beliefs.table import Ints
+from rdf_kgeval.common.types import Float64s, Int8s, Int32s
 from rdf_kgeval.coupling.graph import CouplingGraph, Thetas
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.inference.model import UNKNOWN, Floats, Posed, pose
+from rdf_kgeval.inference.model import UNKNOWN, Posed, pose
 from rdf_kgeval.inference.reach import solve_near
 from rdf_kgeval.inference.rule_weights import updated_thetas
 from rdf_kgeval.inference.solver.solve import DEFAULT_OPTIONS, Solution, Solve, SolverOptions
@@ -51,7 +50,7 @@ class Inference:
     solution: Solution
 
     @cached_property
-    def x(self) -> Floats:
+    def x(self) -> Float64s:
         """The soft truth of every atom."""
         return self.posed.spread(self.solution.x)
 
@@ -60,7 +59,7 @@ class Inference:
         """The value of the objective at the minimum."""
         return self.solution.objective
 
-    def label(self, tau: float = TAU) -> NDArray[np.int8]:
+    def label(self, tau: float = TAU) -> Int8s:
         """Of each belief to be evaluated, in the order of `beliefs.rows`: 1 true, 0 false, -1 unknown."""
         return label(self.x[self.graph.beliefs.rows], tau)
 
@@ -75,7 +74,7 @@ class Inference:
         }
 
 
-def label(x: Floats, tau: float = TAU) -> NDArray[np.int8]:
+def label(x: Float64s, tau: float = TAU) -> Int8s:
     """Soft truths as labels: 1 true, 0 false, -1 unknown."""
     if not 0.5 < tau <= 1.0:
         raise InputError(f"tau is {tau}; it must be above 0.5 and at most 1")
@@ -119,7 +118,7 @@ def infer_rows(
     return Inference(graph, verdicts, thetas, posed, (solve or solve_here)(posed.model, solver))
 
 
-def normalise_class_mass(x: Floats, accuracy: float, inferred: float, asked: Ints) -> Floats:
+def normalise_class_mass(x: Float64s, accuracy: float, inferred: float, asked: Int32s) -> Float64s:
     """Shift soft truths so that the share of true ones agrees with a random sample (the paper's cold start).
 
     The odds of each soft truth are multiplied by (accuracy / inferred) / ((1 - accuracy) / (1 - inferred)).

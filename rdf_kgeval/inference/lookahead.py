@@ -3,16 +3,15 @@
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rdf_kgeval.beliefs.table import Ints
-from rdf_kgeval.common.kernels import Flags, kernel
+from rdf_kgeval.common.kernels import kernel
 from rdf_kgeval.common.memory import in_words
+from rdf_kgeval.common.types import Bools, Float64s, Int8s, Int32s, Int64s
 from rdf_kgeval.coupling.graph import CouplingGraph, Thetas
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.inference.incremental.solution import Incremental
 from rdf_kgeval.inference.infer import SLACK, TAU, label
-from rdf_kgeval.inference.model import Floats, pose
+from rdf_kgeval.inference.model import pose
 from rdf_kgeval.inference.solver.solve import SolverOptions, solve
 
 TOLERANCE = 0.1 * SLACK
@@ -67,14 +66,14 @@ class Live:
         self._gains = _Gains(self._search, graph.component[posed.atom])
 
     @property
-    def x(self) -> Floats:
+    def x(self) -> Float64s:
         """The soft truth of every belief."""
         coupled = self._variable >= 0
         x = self._x.copy()
         x[coupled] = self._search.x[self._variable[coupled]]
         return x
 
-    def label(self) -> NDArray[np.int8]:
+    def label(self) -> Int8s:
         """1 true, 0 false, -1 unknown."""
         return label(self.x)
 
@@ -86,7 +85,7 @@ class Live:
             self._search.clamp(variable, value)
             self._gains.forget(self._search.commit())
 
-    def gains(self, positions: Ints, progress: Progress | None = None) -> NDArray[np.int64]:
+    def gains(self, positions: Int32s, progress: Progress | None = None) -> Int64s:
         """How many more beliefs would be inferred: one row per belief, if it were false and if true."""
         variables = self._variable[positions]
         coupled = variables >= 0
@@ -95,7 +94,7 @@ class Live:
         gains[coupled] = self._gains.of(variables[coupled], progress)
         return gains
 
-    def depends(self, position: int) -> Ints:
+    def depends(self, position: int) -> Int32s:
         """The beliefs' variables on which the gains of a belief depend, after `gains` has asked for it."""
         variable = int(self._variable[position])
         return self._gains.depends(variable) if variable >= 0 else np.empty(0, np.int32)
@@ -104,7 +103,7 @@ class Live:
 class _Gains:
     """Kept what-ifs of the variables of a search."""
 
-    def __init__(self, search: Incremental, component: Ints) -> None:
+    def __init__(self, search: Incremental, component: Int32s) -> None:
         n = len(component)
         self._search = search
         self._component = component
@@ -116,7 +115,7 @@ class _Gains:
         self._indptr = np.zeros(1, np.int64)
         self._members = np.empty(0, np.int32)
 
-    def of(self, variables: Ints, progress: Progress | None) -> NDArray[np.int64]:
+    def of(self, variables: Int32s, progress: Progress | None) -> Int64s:
         stale = np.unique(variables[~self._fresh[variables]])
         for begin in range(0, len(stale), CHUNK):
             self._ask(stale[begin : begin + CHUNK])
@@ -124,7 +123,7 @@ class _Gains:
                 progress(min(begin + CHUNK, len(stale)), len(stale))
         return np.asarray(self._gain[variables])
 
-    def _ask(self, variables: Ints) -> None:
+    def _ask(self, variables: Int32s) -> None:
         found = self._search.what_ifs(variables.astype(np.int64))
         sizes = np.diff(found.indptr)
         self._gain[variables] = found.counts - self._search.count
@@ -142,13 +141,13 @@ class _Gains:
         self._owner = np.concatenate([self._owner[kept], variables[short]])
         self._indptr = np.concatenate([[0], np.cumsum(np.concatenate([old_sizes[kept], sizes[short]]))])
 
-    def depends(self, variable: int) -> Ints:
+    def depends(self, variable: int) -> Int32s:
         if self._whole[variable]:
             return np.flatnonzero(self._component == self._component[variable]).astype(np.int32)
         at = int(np.flatnonzero(self._owner == variable)[0])
         return self._members[self._indptr[at] : self._indptr[at + 1]]
 
-    def forget(self, changed: NDArray[np.int64]) -> None:
+    def forget(self, changed: Int64s) -> None:
         """Drop the what-ifs that depend on a changed variable."""
         hit = np.zeros(len(self._fresh), np.bool_)
         hit[changed] = True
@@ -158,7 +157,7 @@ class _Gains:
 
 
 @kernel
-def _forget(fresh: Flags, owner: Ints, indptr: NDArray[np.int64], members: Ints, hit: Flags) -> None:
+def _forget(fresh: Bools, owner: Int32s, indptr: Int64s, members: Int32s, hit: Bools) -> None:
     for at in range(len(owner)):
         for k in range(indptr[at], indptr[at + 1]):
             if hit[members[k]]:

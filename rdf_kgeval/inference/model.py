@@ -5,15 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rdf_kgeval.beliefs.table import Ints, Role
+from rdf_kgeval.beliefs.table import Role
+from rdf_kgeval.common.types import Bools, Float64s, Int32s
 from rdf_kgeval.coupling.graph import CouplingGraph, Thetas
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.inference.solver.solve import Model
 from rdf_kgeval.rules.rule import EPSILON
-
-Floats = NDArray[np.float64]
 
 UNKNOWN = 0.5
 """The prior of a belief that nothing speaks for or against."""
@@ -24,14 +22,14 @@ class Posed:
     """A model, and how its variables and rows stand for atoms and constraints."""
 
     model: Model
-    atom: Ints
+    atom: Int32s
     """The atom of each variable, ascending."""
-    constraint: Ints
+    constraint: Int32s
     """The constraint of each row, ascending."""
-    x: Floats
+    x: Float64s
     """Every atom's value where it is not a variable: given, clamped, or in no constraint that matters."""
 
-    def spread(self, x: Floats) -> Floats:
+    def spread(self, x: Float64s) -> Float64s:
         """Values of all atoms from those of the variables."""
         whole = self.x.copy()
         whole[self.atom] = x
@@ -42,8 +40,8 @@ def pose(
     graph: CouplingGraph,
     verdicts: Mapping[int, float],
     thetas: Thetas | None = None,
-    prior: Floats | None = None,
-    among: Ints | None = None,
+    prior: Float64s | None = None,
+    among: Int32s | None = None,
 ) -> Posed:
     """Substitute what is known and leave out the constraints that nothing can violate any more.
 
@@ -83,7 +81,7 @@ def pose(
     return _reduce(graph, rows, weight, mean, unsure, fixed)
 
 
-def open_to_violation(graph: CouplingGraph, among: Ints, verdicts: Mapping[int, float]) -> Ints:
+def open_to_violation(graph: CouplingGraph, among: Int32s, verdicts: Mapping[int, float]) -> Int32s:
     """The constraints that can be violated while only these atoms and those with verdicts are off the prior.
 
     One of several atoms that are all at their prior is not. One of a single atom may be: those come first in
@@ -95,8 +93,8 @@ def open_to_violation(graph: CouplingGraph, among: Ints, verdicts: Mapping[int, 
 
 
 def constraint_weights(
-    graph: CouplingGraph, thetas: Thetas | None, false: Sequence[int], rows: Ints | None = None
-) -> Floats:
+    graph: CouplingGraph, thetas: Thetas | None, false: Sequence[int], rows: Int32s | None = None
+) -> Float64s:
     """The weight of each constraint, or of these, given which atoms people said are false."""
     if thetas is None:
         return graph.weights(rows=rows)
@@ -112,11 +110,11 @@ def constraint_weights(
 
 def _reduce(
     graph: CouplingGraph,
-    rows: Ints | None,
-    weight: Floats,
-    mean: Floats,
+    rows: Int32s | None,
+    weight: Float64s,
+    mean: Float64s,
     unsure: Mapping[int, float],
-    fixed: NDArray[np.bool_],
+    fixed: Bools,
 ) -> Posed:
     part = graph.part(rows)
     n = len(part.offset)

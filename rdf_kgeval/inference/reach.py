@@ -9,9 +9,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from rdf_kgeval.beliefs.table import Ints
+from rdf_kgeval.common.types import Float64s, Int32s
 from rdf_kgeval.coupling.graph import CouplingGraph, Thetas
-from rdf_kgeval.inference.model import Floats, Posed, constraint_weights, open_to_violation, pose
+from rdf_kgeval.inference.model import Posed, constraint_weights, open_to_violation, pose
 from rdf_kgeval.inference.solver.solve import Solution, SolverOptions, solve
 from rdf_kgeval.rules.rule import EPSILON
 
@@ -25,7 +25,7 @@ def solve_near(
     graph: CouplingGraph, verdicts: Mapping[int, float], thetas: Thetas, options: SolverOptions
 ) -> tuple[Posed, Solution]:
     """The same as to pose and solve the whole graph, in time and space that grow with what moves."""
-    among: Ints = np.zeros(0, dtype=np.int32)
+    among: Int32s = np.zeros(0, dtype=np.int32)
     while len(among) <= MANY * graph.n_atoms:
         posed = pose(graph, verdicts, thetas, among=among)
         solution = solve(posed.model, options)
@@ -41,10 +41,10 @@ def _pulled(
     graph: CouplingGraph,
     verdicts: Mapping[int, float],
     thetas: Thetas,
-    among: Ints,
-    x: Floats,
+    among: Int32s,
+    x: Float64s,
     options: SolverOptions,
-) -> Ints:
+) -> Int32s:
     """The atoms that are held though constraints pull at them."""
     rows = open_to_violation(graph, among, verdicts)
     part = graph.part(rows)

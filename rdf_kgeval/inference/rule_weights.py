@@ -10,15 +10,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rdf_kgeval.beliefs.table import Ints
-from rdf_kgeval.coupling.constraints import Longs
+from rdf_kgeval.common.types import Bools, Float64s, Int32s, Int64s
 from rdf_kgeval.coupling.graph import CouplingGraph, Thetas, ranges
 from rdf_kgeval.rules.rule import Rule
 from rdf_kgeval.rules.rule import theta as theta_of
-
-Floats = NDArray[np.float64]
 
 PRIOR_STRENGTH = 10.0
 """A rule's own confidence counts as so many judged heads, in each direction."""
@@ -90,7 +86,7 @@ def track_rules(graph: CouplingGraph, verdicts: Mapping[int, float]) -> list[Tra
     return [Track(*(float(total[i]) for total in totals)) for i in range(len(graph.rules))]
 
 
-def _look_up(atom: Ints, atoms: Longs, truths: Floats) -> Floats:
+def _look_up(atom: Int32s, atoms: Int64s, truths: Float64s) -> Float64s:
     """The truth of each atom, NaN where it is not known."""
     if not len(atoms):
         return np.full(len(atom), np.nan)
@@ -99,8 +95,8 @@ def _look_up(atom: Ints, atoms: Longs, truths: Floats) -> Floats:
 
 
 def _by_head(
-    graph: CouplingGraph, rows: Ints, head: Longs, judged: NDArray[np.bool_], held: NDArray[np.bool_]
-) -> tuple[Floats, Floats]:
+    graph: CouplingGraph, rows: Int32s, head: Int64s, judged: Bools, held: Bools
+) -> tuple[Float64s, Float64s]:
     """For each rule, how many heads are judged, and the sum over them of the share that held.
 
     Constraints are the rows; the other columns are beside them.

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from hashlib import sha256
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rdf_kgeval.beliefs.table import Ints, Role, Triple
+from rdf_kgeval.beliefs.table import Role, Triple
+from rdf_kgeval.common.types import Bools, Int8s, Int32s, Int64s, UInt8s
 from rdf_kgeval.inference.evidence import Evidence, find_broken, find_evidence
 from rdf_kgeval.namespaces import DQV, KGE, OA, PROV, RDF, RDF_TYPE, XSD
 from rdf_kgeval.publishing.record import (
@@ -51,12 +51,12 @@ def annotate(record: Record) -> Iterator[list[str]]:
     yield from _chunks(_constraint_lines(record, constraints, start, names, is_head))
 
 
-def _chosen(record: Record, label: NDArray[np.int8]) -> NDArray[np.bool_]:
+def _chosen(record: Record, label: Int8s) -> Bools:
     """Which beliefs are annotated, by position."""
     which = record.options.annotations
     asked = np.zeros(len(label), bool)
     asked[record.evaluation.asked] = True
-    wrong: NDArray[np.bool_] = label == 0
+    wrong: Bools = label == 0
     if which is Annotations.ALL or (which is None and len(label) <= MANY):
         return np.ones(len(label), bool)
     if which is None:
@@ -64,7 +64,7 @@ def _chosen(record: Record, label: NDArray[np.int8]) -> NDArray[np.bool_]:
     return asked if which is Annotations.ASKED else wrong
 
 
-def _atoms(record: Record, constraints: Ints) -> tuple[NDArray[np.int64], Ints, NDArray[np.bool_]]:
+def _atoms(record: Record, constraints: Int32s) -> tuple[Int64s, Int32s, Bools]:
     """Where each constraint's beliefs begin, the beliefs, and which are heads; others are left out."""
     graph = record.evaluation.graph
     sizes = np.diff(graph.start)[constraints]
@@ -90,12 +90,12 @@ def _chunks(lines: Iterator[str]) -> Iterator[list[str]]:
 
 def _lines(
     record: Record,
-    described: Ints,
-    rows: Ints,
-    label: NDArray[np.int8],
-    known: NDArray[np.bool_],
+    described: Int32s,
+    rows: Int32s,
+    label: Int8s,
+    known: Bools,
     evidence: Evidence,
-    digests: NDArray[np.uint8],
+    digests: UInt8s,
 ) -> Iterator[str]:
     """Each described belief's statement and, if it is among `rows`, its annotation; fills in the digests."""
     state = _STATE_FORMS[record.options.form]
@@ -191,10 +191,10 @@ def _vote_properties(record: Record, verdicts: list[Verdict]) -> Properties:
 
 def _constraint_lines(
     record: Record,
-    constraints: Ints,
-    start: NDArray[np.int64],
-    digests: NDArray[np.uint8],
-    is_head: NDArray[np.bool_],
+    constraints: Int32s,
+    start: Int64s,
+    digests: UInt8s,
+    is_head: Bools,
 ) -> Iterator[str]:
     """Each constraint's rules and statements; `digests[start[i]:start[i + 1]]` name the latter."""
     graph, end = record.evaluation.graph, record.end

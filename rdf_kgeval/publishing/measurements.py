@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from rdf_kgeval.beliefs.terms import iri_term
+from rdf_kgeval.common.http.credentials import is_redacted
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.inference.rule_weights import track_rules
 from rdf_kgeval.namespaces import DCTERMS, DQV, KGE, PROV, RDF_TYPE, RDFS, RDFS_LABEL, VOID, XSD
@@ -50,7 +51,7 @@ def _dataset(record: Record, result: dict[str, Any]) -> Iterator[str]:
     whole = record.name("accuracy")
     properties = [(RDF_TYPE, f"<{VOID}Dataset>"), (VOID + "triples", integer(result["beliefs"]))]
     endpoint = record.origin.get("endpoint")
-    if endpoint and "***" not in endpoint and "…" not in endpoint:
+    if endpoint and not is_redacted(endpoint) and "…" not in endpoint:
         with suppress(InputError):  # a URL is not always an IRI
             properties.append((VOID + "sparqlEndpoint", iri_term(endpoint)))
     graph = (record.origin.get("scope") or {}).get("graph")

@@ -10,7 +10,7 @@ import pyoxigraph as ox
 from rdf_kgeval.beliefs.terms import to_rdflib
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.evaluation.evaluation import Evaluation
+from rdf_kgeval.evaluation.state import State
 from rdf_kgeval.namespaces import DCTERMS, DQV, KGE, OA, PROV, RDF, RDFS, VOID, XSD
 from rdf_kgeval.publishing.annotations import annotate
 from rdf_kgeval.publishing.measurements import head
@@ -39,7 +39,7 @@ _KINDS = ("statement", "annotation", "constraint", "rule", "partition", "accurac
 
 
 def make_record(
-    evaluation: Evaluation,
+    evaluation: State,
     options: RecordOptions | None = None,
     origin: Mapping[str, Any] | None = None,
     *,
@@ -90,7 +90,7 @@ def format_of(path: Path) -> ox.RdfFormat:
 
 
 def publish(
-    evaluation: Evaluation,
+    evaluation: State,
     path: Path,
     options: RecordOptions | None = None,
     origin: Mapping[str, Any] | None = None,
@@ -131,7 +131,7 @@ def _write(record: Record, file: IO[bytes], rdf_format: ox.RdfFormat, progress: 
     ox.serialize(quads, file, format=rdf_format, prefixes={**_PREFIXES, "": record.base, **own})
 
 
-def to_rdf(evaluation: Evaluation, options: RecordOptions | None = None) -> "rdflib.Dataset":
+def to_rdf(evaluation: State, options: RecordOptions | None = None) -> "rdflib.Dataset":
     """The record of an evaluation as an rdflib Dataset, in a named graph.
 
     Args:

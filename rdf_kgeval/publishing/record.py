@@ -20,7 +20,7 @@ import pyoxigraph as ox
 from rdf_kgeval.beliefs.table import Triple
 from rdf_kgeval.beliefs.terms import iri_term
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.evaluation.evaluation import Evaluation
+from rdf_kgeval.evaluation.state import State
 from rdf_kgeval.namespaces import XSD
 from rdf_kgeval.rules.rule import to_json
 from rdf_kgeval.verdicts.log import Verdict
@@ -69,7 +69,7 @@ class RecordOptions:
 class Record:
     """The names of one evaluation's record."""
 
-    evaluation: Evaluation
+    evaluation: State
     options: RecordOptions = field(default_factory=RecordOptions)
     origin: Mapping[str, Any] = field(default_factory=dict)
     """The run's `config.json`."""

@@ -14,13 +14,12 @@ from rdf_kgeval.errors import EndpointError, IncompleteError, InputError
 from rdf_kgeval.namespaces import DQV, KGE, VOID
 from rdf_kgeval.publishing.rdf import lines_of
 from rdf_kgeval.publishing.record import Form, Record, integer, text
-from rdf_kgeval.sources.endpoint.client import Endpoint, Patience
+from rdf_kgeval.sources.endpoint.client import Endpoint, RetryPolicy
+from rdf_kgeval.sources.endpoint.counts import count
+from rdf_kgeval.sources.endpoint.quirks import INSERT_CHARACTERS, INSERT_TRIPLES
 from rdf_kgeval.sources.files import Progress
-from rdf_kgeval.sources.pull_plan import count
 
-TRIPLES, CHARACTERS = 1000, 1_000_000
-"""The most of one INSERT DATA: Virtuoso fails at 5,000 triples."""
-_PATIENCE = Patience(timeout=1800.0, deadline=7200.0)
+_RETRY = RetryPolicy(timeout=1800.0, deadline=7200.0)
 _LOOKS = 6
 
 
@@ -38,8 +37,8 @@ class Target:
         self.graph = graph
         self.staging = f"<{iri(graph)}.kgeval-staging>"
         remedy = "see the store's log, and run the command again"
-        self._query = Endpoint(query, patience=_PATIENCE, remedy=remedy)
-        self._update = Endpoint(update or query, patience=_PATIENCE, remedy=remedy)
+        self._query = Endpoint(query, retry=_RETRY, remedy=remedy)
+        self._update = Endpoint(update or query, retry=_RETRY, remedy=remedy)
 
     def write(
         self,
@@ -118,7 +117,7 @@ def batches(chunks: Iterable[str]) -> Iterator[tuple[str, int]]:
     size = 0
     for chunk in chunks:
         for line in chunk.split("\n")[:-1]:
-            if batch and (len(batch) == TRIPLES or size + len(line) > CHARACTERS):
+            if batch and (len(batch) == INSERT_TRIPLES or size + len(line) > INSERT_CHARACTERS):
                 yield "\n".join(batch), len(batch)
                 batch, size = [], 0
             batch.append(as_sparql(line))

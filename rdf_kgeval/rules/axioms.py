@@ -1,51 +1,53 @@
-"""Axioms of a schema graph -> rules, after closing the schema with owlrl."""
+"""Axioms of a schema graph as rules, after closing the schema with owlrl.
 
-from collections.abc import Iterator
+A kind of axiom is a row of the table at the end: how its axioms are found, and the rules that they become.
+"""
+
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import owlrl
 import rdflib
 from rdflib import OWL, RDF, RDFS, XSD
 
-from rdf_kgeval.beliefs.terms import rdflib_term
+from rdf_kgeval.beliefs.terms import local_name, rdflib_term
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.namespaces import KGE, RDF_TYPE
-from rdf_kgeval.rules.build import strength
 from rdf_kgeval.rules.documents import read_list
 from rdf_kgeval.rules.expressions import TemplateError
-from rdf_kgeval.rules.rule import AXIOM_CONFIDENCE, Differ, Pattern, Rule, Source
+from rdf_kgeval.rules.rule import AXIOM_CONFIDENCE, Differ, Pattern, Rule, RuleOrigin
+from rdf_kgeval.rules.template import strength
 
 _TYPE = f"<{RDF_TYPE}>"
-_PAIRS = (
-    RDFS.domain, RDFS.range, RDFS.subClassOf, RDFS.subPropertyOf, OWL.equivalentClass, OWL.equivalentProperty,
-    OWL.inverseOf, OWL.disjointWith, OWL.propertyDisjointWith,
-)  # fmt: skip
-_KINDS = (
-    OWL.SymmetricProperty, OWL.TransitiveProperty, OWL.FunctionalProperty, OWL.InverseFunctionalProperty,
-    OWL.AsymmetricProperty, OWL.IrreflexiveProperty,
-)  # fmt: skip
-_LISTS = (OWL.unionOf, OWL.intersectionOf, OWL.propertyChainAxiom, OWL.disjointUnionOf, OWL.members)
-_LIMITS = (OWL.maxCardinality, OWL.cardinality, OWL.maxQualifiedCardinality, OWL.qualifiedCardinality)
-_PARTS = (RDF.first, RDF.rest, OWL.onProperty, OWL.onClass, *_LIMITS, *_LISTS)
 _VOCABULARIES = tuple(str(ns) for ns in (RDF, RDFS, OWL, XSD))
+
+Strength = tuple[float | None, float | None]
+"""Weight and confidence, at most one of them."""
 
 
 @dataclass(frozen=True)
 class _Axiom:
-    """A subject, what is said of it, and of what: `:p rdfs:domain :C`."""
+    """A subject, what is said of it, and of what: `:p rdfs:domain :C`; a characteristic has no object."""
 
     subject: Any
     kind: Any
-    object: Any
+    object: Any = None
 
+    @property
+    def terms(self) -> tuple[str, str]:
+        """Subject and object as N-Triples terms."""
+        return rdflib_term(self.subject), rdflib_term(self.object)
 
-Strength = tuple[float | None, float | None]
+    @property
+    def turned(self) -> "_Axiom":
+        """The same with subject and object exchanged."""
+        return _Axiom(self.object, self.kind, self.subject)
 
 
 def axiom_rules(graph: rdflib.Graph, file: str) -> list[Rule]:
-    """The rules of all axioms, sorted by their ids.
+    """Translate all axioms into rules, sorted by their ids.
 
     Args:
         graph: the ontology, with or without data.
@@ -54,17 +56,24 @@ def axiom_rules(graph: rdflib.Graph, file: str) -> list[Rule]:
     Raises:
         TemplateError: an axiom has a strength that is not a number, or a list that is broken.
     """
-    reader = _Schema(graph, file)
-    rules = {rule.id: rule for rule in reader.rules()}
+    schema = _Schema(graph, file)
+    rules = {
+        rule.id: rule
+        for name, kind in _KINDS.items()
+        for axiom in kind.find(schema, name)
+        for rule in kind.translate(schema, axiom)
+    }
     return [rules[name] for name in sorted(rules)]
 
 
 class _Schema:
+    """The axioms of a graph, as stated and closed, and how strong each is."""
+
     def __init__(self, graph: rdflib.Graph, file: str) -> None:
-        self._stated = graph
+        self.stated = graph
         self._file = file
         self._strengths = _annotated(graph)
-        self._closed = self._close()
+        self.closed = self._close()
         self._same_as = tuple(
             sorted(
                 (rdflib_term(a), rdflib_term(b))
@@ -72,22 +81,22 @@ class _Schema:
                 if _is_iri(a) and _is_iri(b)
             )
         )
-        iris = {t for triple in self._closed for t in triple if isinstance(t, rdflib.URIRef)}
-        locals_ = [_local(iri) for iri in iris]
+        iris = {t for triple in self.closed for t in triple if isinstance(t, rdflib.URIRef)}
+        locals_ = [local_name(iri) for iri in iris]
         self._ambiguous = (
             {name for name in locals_ if locals_.count(name) > 1} if len(iris) < 5000 else set(locals_)
         )
 
     def _close(self) -> rdflib.Graph:
-        """The schema's triples and what follows from those of the usual strength."""
+        """Add to the schema's triples what follows from those of the usual strength."""
         for predicate in _LISTS:
-            list(self._lists(predicate))
+            list(self.lists(predicate))
         schema = rdflib.Graph(bind_namespaces="none")
-        for s, p, o in self._stated:
+        for s, p, o in self.stated:
             kept = p in _PAIRS or p in _PARTS or (p == RDF.type and str(o).startswith((str(OWL), str(RDFS))))
             if (kept and not isinstance(o, rdflib.Literal)) or p in _LIMITS:
                 schema.add((s, p, o))
-        for whole, members in list(self._lists(OWL.disjointUnionOf)):
+        for whole, members in list(self.lists(OWL.disjointUnionOf)):
             for member in members:
                 schema.add((member, RDFS.subClassOf, whole))
         own = [t for t in schema if t[1] in _PAIRS and self._strength(_Axiom(*t)) != (None, AXIOM_CONFIDENCE)]
@@ -99,9 +108,9 @@ class _Schema:
         return schema
 
     def _strength(self, axiom: _Axiom) -> Strength:
-        """The axiom's own strength, else its subject's, else its kind's, else the usual one."""
+        """Find the axiom's own strength, else its subject's, else its kind's, else the usual one."""
         stated = self._strengths.get((axiom.subject, axiom.kind, axiom.object))
-        if axiom.kind in _KINDS:
+        if axiom.kind in _CHARACTERISTICS:
             stated = self._strengths.get((axiom.subject, RDF.type, axiom.kind))
         if stated is not None:
             return stated
@@ -112,131 +121,29 @@ class _Schema:
 
     def _strength_of(self, node: Any) -> Strength:
         try:
-            return strength(self._stated, node)
+            return strength(self.stated, node)
         except TemplateError as error:
             raise TemplateError(f"{printable(str(node), 120)}: {error}") from error
 
-    def _lists(self, predicate: rdflib.URIRef) -> Iterator[tuple[Any, list[Any]]]:
-        for owner, head in sorted(self._stated.subject_objects(predicate)):
+    def lists(self, predicate: rdflib.URIRef) -> Iterator[tuple[Any, list[Any]]]:
+        """Yield the owners of a predicate's lists, with the members."""
+        for owner, head in sorted(self.stated.subject_objects(predicate)):
             try:
-                members = read_list(self._stated, head)
+                members = read_list(self.stated, head)
             except ValueError as error:
                 raise TemplateError(
-                    f"a list of {_local(predicate)} is broken ({error}); correct it"
+                    f"a list of {local_name(predicate)} is broken ({error}); correct it"
                 ) from error
             yield owner, members
 
-    def rules(self) -> Iterator[Rule]:
-        for kind in _PAIRS:
-            for s, o in self._closed.subject_objects(kind):
-                if s != o and _is_user(s) and _is_user(o):
-                    yield from self._pair(_Axiom(s, kind, o))
-        for kind in _KINDS:
-            for s in self._closed.subjects(RDF.type, kind):
-                if _is_user(s):
-                    yield from self._kind(_Axiom(s, kind, None))
-        for s, chain in self._lists(OWL.propertyChainAxiom):
-            if _is_user(s) and len(chain) > 1 and all(map(_is_user, chain)):
-                yield self._chain(_Axiom(s, OWL.propertyChainAxiom, None), chain)
-        for owner, members in [*self._lists(OWL.members), *self._lists(OWL.disjointUnionOf)]:
-            yield from self._all_disjoint(owner, members)
-        yield from self._cardinalities()
-
-    def _pair(self, axiom: _Axiom) -> Iterator[Rule]:
-        s, o = rdflib_term(axiom.subject), rdflib_term(axiom.object)
-        match axiom.kind:
-            case RDFS.domain:
-                yield self._implies(axiom, [("?x", s, "?y")], ("?x", _TYPE, o))
-            case RDFS.range if not self._is_datatype(axiom.object):
-                yield self._implies(axiom, [("?x", s, "?y")], ("?y", _TYPE, o))
-            case RDFS.subClassOf if (axiom.subject, OWL.equivalentClass, axiom.object) not in self._closed:
-                yield self._implies(axiom, [("?x", _TYPE, s)], ("?x", _TYPE, o))
-            case OWL.equivalentClass:
-                for left, right in ((s, o), (o, s)):
-                    turned = axiom if left == s else _Axiom(axiom.object, axiom.kind, axiom.subject)
-                    yield self._implies(turned, [("?x", _TYPE, left)], ("?x", _TYPE, right), of=axiom)
-            case RDFS.subPropertyOf if (
-                axiom.subject,
-                OWL.equivalentProperty,
-                axiom.object,
-            ) not in self._closed:
-                yield self._implies(axiom, [("?x", s, "?y")], ("?x", o, "?y"))
-            case OWL.equivalentProperty:
-                for left, right in ((s, o), (o, s)):
-                    turned = axiom if left == s else _Axiom(axiom.object, axiom.kind, axiom.subject)
-                    yield self._implies(turned, [("?x", left, "?y")], ("?x", right, "?y"), of=axiom)
-            case OWL.inverseOf:
-                for left, right in ((s, o), (o, s)):
-                    turned = axiom if left == s else _Axiom(axiom.object, axiom.kind, axiom.subject)
-                    yield self._implies(turned, [("?x", left, "?y")], ("?y", right, "?x"), of=axiom)
-            case OWL.disjointWith | OWL.propertyDisjointWith:
-                yield self._disjoint(axiom, axiom)
-
-    def _disjoint(self, axiom: _Axiom, of: _Axiom) -> Rule:
-        first, second = sorted((axiom.subject, axiom.object))
-        s, o = rdflib_term(first), rdflib_term(second)
-        ordered = _Axiom(first, axiom.kind, second)
-        if axiom.kind == OWL.disjointWith:
-            return self._denies(ordered, [("?x", _TYPE, s), ("?x", _TYPE, o)], of=of)
-        return self._denies(ordered, [("?x", s, "?y"), ("?x", o, "?y")], of=of)
-
-    def _kind(self, axiom: _Axiom) -> Iterator[Rule]:
-        p = rdflib_term(axiom.subject)
-        match axiom.kind:
-            case OWL.SymmetricProperty:
-                yield self._implies(axiom, [("?x", p, "?y")], ("?y", p, "?x"))
-            case OWL.TransitiveProperty:
-                yield self._implies(axiom, [("?x", p, "?y"), ("?y", p, "?z")], ("?x", p, "?z"))
-            case OWL.FunctionalProperty:
-                yield self._denies(axiom, [("?x", p, "?y"), ("?x", p, "?z")], differ=True)
-            case OWL.InverseFunctionalProperty:
-                yield self._denies(axiom, [("?y", p, "?x"), ("?z", p, "?x")], differ=True)
-            case OWL.AsymmetricProperty:
-                yield self._denies(axiom, [("?x", p, "?y"), ("?y", p, "?x")])
-            case OWL.IrreflexiveProperty:
-                yield self._denies(axiom, [("?x", p, "?x")])
-
-    def _chain(self, axiom: _Axiom, chain: list[Any]) -> Rule:
-        body = [(f"?x{i}", rdflib_term(p), f"?x{i + 1}") for i, p in enumerate(chain)]
-        named = _Axiom(axiom.subject, axiom.kind, tuple(chain))
-        return self._implies(named, body, ("?x0", rdflib_term(axiom.subject), f"?x{len(chain)}"), of=axiom)
-
-    def _all_disjoint(self, owner: Any, members: list[Any]) -> Iterator[Rule]:
-        """AllDisjointClasses, AllDisjointProperties and disjointUnionOf, pair by pair."""
-        types = set(self._stated.objects(owner, RDF.type))
-        of_properties = OWL.AllDisjointProperties in types
-        if OWL.AllDifferent in types:
-            return
-        kind = OWL.propertyDisjointWith if of_properties else OWL.disjointWith
-        for a, b in combinations(sorted({m for m in members if _is_user(m)}), 2):
-            yield self._disjoint(_Axiom(a, kind, b), _Axiom(owner, kind, None))
-
-    def _cardinalities(self) -> Iterator[Rule]:
-        """At most one value, for the instances of a class."""
-        for limit in _LIMITS:
-            for node, number in self._stated.subject_objects(limit):
-                prop, target = self._stated.value(node, OWL.onProperty), self._stated.value(node, OWL.onClass)
-                if str(number) != "1" or not _is_user(prop) or (target is not None and not _is_iri(target)):
-                    continue
-                for cls in set(self._closed.subjects(RDFS.subClassOf, node)):
-                    if _is_user(cls):
-                        yield self._at_most_one(_Axiom(cls, limit, prop), node, target)
-
-    def _at_most_one(self, axiom: _Axiom, node: Any, target: Any) -> Rule:
-        p = rdflib_term(axiom.object)
-        body = [("?x", _TYPE, rdflib_term(axiom.subject)), ("?x", p, "?y"), ("?x", p, "?z")]
-        named = axiom
-        if target is not None and target != OWL.Thing:
-            body += [("?y", _TYPE, rdflib_term(target)), ("?z", _TYPE, rdflib_term(target))]
-            named = _Axiom(axiom.subject, axiom.kind, (axiom.object, target))
-        return self._denies(named, body, differ=True, of=_Axiom(node, axiom.kind, None))
-
-    def _implies(self, axiom: _Axiom, body: list[Pattern], head: Pattern, of: _Axiom | None = None) -> Rule:
+    def implies(self, axiom: _Axiom, body: list[Pattern], head: Pattern, of: _Axiom | None = None) -> Rule:
+        """Make the rule `body -> head`, named after the axiom and as strong as `of` or the axiom itself."""
         return self._rule(axiom, of, body=tuple(body), head=head, latent=head[1] == _TYPE)
 
-    def _denies(
+    def denies(
         self, axiom: _Axiom, body: list[Pattern], *, differ: bool = False, of: _Axiom | None = None
     ) -> Rule:
+        """Make the rule that not all of the body is true; `differ` says: of a `?y` that is not `?z`."""
         filters = (Differ("?y", "?z", self._same_as),) if differ else ()
         return self._rule(axiom, of, body=tuple(body), head=None, filters=filters)
 
@@ -251,12 +158,12 @@ class _Schema:
             weight=weight,
             confidence=confidence,
             axiom=True,
-            source=Source(self._file),
+            source=RuleOrigin(self._file),
             **parts,
         )
 
     def _name(self, axiom: _Axiom) -> str:
-        """The axiom as it is written: subject, kind and object by their local names."""
+        """Write the axiom as in Turtle: subject, kind and object by their local names."""
         kind = _curie(axiom.kind)
         if axiom.object is None:
             return f"{self._short(axiom.subject)} a {kind}"
@@ -264,15 +171,12 @@ class _Schema:
         return " ".join([self._short(axiom.subject), kind, *map(self._short, objects)])
 
     def _short(self, iri: Any) -> str:
-        name = _local(iri)
+        name = local_name(iri)
         return f"<{iri}>" if not name or name in self._ambiguous else name
-
-    def _is_datatype(self, node: Any) -> bool:
-        return (node, RDF.type, RDFS.Datatype) in self._closed
 
 
 def _annotated(graph: rdflib.Graph) -> dict[tuple[Any, Any, Any], Strength]:
-    """The strengths that owl:Axiom annotations state, by the triple they annotate."""
+    """Collect the strengths that owl:Axiom annotations state, by the triple that they annotate."""
     found = {}
     for node in graph.subjects(RDF.type, OWL.Axiom):
         parts = [
@@ -293,16 +197,198 @@ def _is_iri(node: Any) -> bool:
 
 
 def _is_user(node: Any) -> bool:
-    """An IRI that is not of RDF's own vocabularies."""
+    """Whether it is an IRI outside of RDF's own vocabularies."""
     return _is_iri(node) and not str(node).startswith((*_VOCABULARIES, KGE))
-
-
-def _local(node: Any) -> str:
-    text = str(node)
-    return text[max(text.rfind("/"), text.rfind("#")) + 1 :]
 
 
 def _curie(node: Any) -> str:
     text = str(node)
     prefix = next((p for p, ns in (("rdfs", RDFS), ("owl", OWL)) if text.startswith(str(ns))), "rdf")
-    return f"{prefix}:{_local(node)}"
+    return f"{prefix}:{local_name(node)}"
+
+
+# How axioms of a kind are found.
+
+
+def _pairs(schema: _Schema, kind: rdflib.URIRef) -> Iterator[_Axiom]:
+    """Axioms that are one triple between two of the user's IRIs, stated or implied."""
+    for s, o in schema.closed.subject_objects(kind):
+        if s != o and _is_user(s) and _is_user(o):
+            yield _Axiom(s, kind, o)
+
+
+def _characteristics(schema: _Schema, kind: rdflib.URIRef) -> Iterator[_Axiom]:
+    """Axioms that give a property a type, stated or implied."""
+    for s in schema.closed.subjects(RDF.type, kind):
+        if _is_user(s):
+            yield _Axiom(s, kind)
+
+
+def _lists(schema: _Schema, kind: rdflib.URIRef) -> Iterator[_Axiom]:
+    """Axioms whose object is a list, as stated; here it is a tuple."""
+    for owner, members in schema.lists(kind):
+        yield _Axiom(owner, kind, tuple(members))
+
+
+def _limits(schema: _Schema, kind: rdflib.URIRef) -> Iterator[_Axiom]:
+    """Cardinalities of restrictions, as stated."""
+    for node, number in schema.stated.subject_objects(kind):
+        yield _Axiom(node, kind, number)
+
+
+# What an axiom becomes.
+
+
+def _domain(schema: _Schema, axiom: _Axiom) -> Iterator[Rule]:
+    p, c = axiom.terms
+    yield schema.implies(axiom, [("?x", p, "?y")], ("?x", _TYPE, c))
+
+
+def _range(schema: _Schema, axiom: _Axiom) -> Iterator[Rule]:
+    p, c = axiom.terms
+    if (axiom.object, RDF.type, RDFS.Datatype) not in schema.closed:
+        yield schema.implies(axiom, [("?x", p, "?y")], ("?y", _TYPE, c))
+
+
+def _subclass(schema: _Schema, axiom: _Axiom) -> Iterator[Rule]:
+    c, d = axiom.terms
+    if (axiom.subject, OWL.equivalentClass, axiom.object) not in schema.closed:
+        yield schema.implies(axiom, [("?x", _TYPE, c)], ("?x", _TYPE, d))
+
+
+def _subproperty(schema: _Schema, axiom: _Axiom) -> Iterator[Rule]:
+    p, q = axiom.terms
+    if (axiom.subject, OWL.equivalentProperty, axiom.object) not in schema.closed:
+        yield schema.implies(axiom, [("?x", p, "?y")], ("?x", q, "?y"))
+
+
+def _equivalent_classes(schema: _Schema, axiom: _Axiom) -> Iterator[Rule]:
+    for way in (axiom, axiom.turned):
+        c, d = way.terms
+        yield schema.implies(way, [("?x", _TYPE, c)], ("?x", _TYPE, d), of=axiom)
+
+
+def _equivalent_properties(schema: _Schema, axiom: _Axiom) -> Iterator[Rule]:
+    for way in (axiom, axiom.turned):
+        p, q = way.terms
+        yield schema.implies(way, [("?x", p, "?y")], ("?x", q, "?y"), of=axiom)
+
+
+def _inverse(schema: _Schema, axiom: _Axiom) -> Iterator[Rule]:
+    for way in (axiom, axiom.turned):
+        p, q = way.terms
+        yield schema.implies(way, [("?x", p, "?y")], ("?y", q, "?x"), of=axiom)
+
+
+def _disjoint(schema: _Schema, axiom: _Axiom, of: _Axiom | None = None) -> Iterator[Rule]:
+    ordered = axiom if axiom.subject < axiom.object else axiom.turned
+    a, b = ordered.terms
+    classes = [("?x", _TYPE, a), ("?x", _TYPE, b)]
+    properties = [("?x", a, "?y"), ("?x", b, "?y")]
+    yield schema.denies(ordered, classes if axiom.kind == OWL.disjointWith else properties, of=of or axiom)
+
+
+def _symmetric(schema: _Schema, axiom: _Axiom) -> Iterator[Rule]:
+    p = rdflib_term(axiom.subject)
+    yield schema.implies(axiom, [("?x", p, "?y")], ("?y", p, "?x"))
+
+
+def _transitive(schema: _Schema, axiom: _Axiom) -> Iterator[Rule]:
+    p = rdflib_term(axiom.subject)
+    yield schema.implies(axiom, [("?x", p, "?y"), ("?y", p, "?z")], ("?x", p, "?z"))
+
+
+def _functional(schema: _Schema, axiom: _Axiom) -> Iterator[Rule]:
+    p = rdflib_term(axiom.subject)
+    yield schema.denies(axiom, [("?x", p, "?y"), ("?x", p, "?z")], differ=True)
+
+
+def _inverse_functional(schema: _Schema, axiom: _Axiom) -> Iterator[Rule]:
+    p = rdflib_term(axiom.subject)
+    yield schema.denies(axiom, [("?y", p, "?x"), ("?z", p, "?x")], differ=True)
+
+
+def _asymmetric(schema: _Schema, axiom: _Axiom) -> Iterator[Rule]:
+    p = rdflib_term(axiom.subject)
+    yield schema.denies(axiom, [("?x", p, "?y"), ("?y", p, "?x")])
+
+
+def _irreflexive(schema: _Schema, axiom: _Axiom) -> Iterator[Rule]:
+    p = rdflib_term(axiom.subject)
+    yield schema.denies(axiom, [("?x", p, "?x")])
+
+
+def _chain(schema: _Schema, axiom: _Axiom) -> Iterator[Rule]:
+    chain = axiom.object
+    if _is_user(axiom.subject) and len(chain) > 1 and all(map(_is_user, chain)):
+        body = [(f"?x{i}", rdflib_term(p), f"?x{i + 1}") for i, p in enumerate(chain)]
+        head = "?x0", rdflib_term(axiom.subject), f"?x{len(chain)}"
+        yield schema.implies(axiom, body, head, of=_Axiom(axiom.subject, axiom.kind))
+
+
+def _all_disjoint(schema: _Schema, axiom: _Axiom) -> Iterator[Rule]:
+    """Translate AllDisjointClasses, AllDisjointProperties and disjointUnionOf pair by pair."""
+    types = set(schema.stated.objects(axiom.subject, RDF.type))
+    if OWL.AllDifferent in types:
+        return
+    kind = OWL.propertyDisjointWith if OWL.AllDisjointProperties in types else OWL.disjointWith
+    for a, b in combinations(sorted({m for m in axiom.object if _is_user(m)}), 2):
+        yield from _disjoint(schema, _Axiom(a, kind, b), of=_Axiom(axiom.subject, kind))
+
+
+def _at_most_one(schema: _Schema, axiom: _Axiom) -> Iterator[Rule]:
+    """Deny two values of a property to the instances of each class below a restriction to one."""
+    node, limit = axiom.subject, axiom.kind
+    prop, target = schema.stated.value(node, OWL.onProperty), schema.stated.value(node, OWL.onClass)
+    if str(axiom.object) != "1" or not _is_user(prop) or (target is not None and not _is_iri(target)):
+        return
+    for cls in set(schema.closed.subjects(RDFS.subClassOf, node)):
+        if not _is_user(cls):
+            continue
+        named = _Axiom(cls, limit, prop)
+        c, p = named.terms
+        body = [("?x", _TYPE, c), ("?x", p, "?y"), ("?x", p, "?z")]
+        if target is not None and target != OWL.Thing:
+            body += [("?y", _TYPE, rdflib_term(target)), ("?z", _TYPE, rdflib_term(target))]
+            named = _Axiom(cls, limit, (prop, target))
+        yield schema.denies(named, body, differ=True, of=_Axiom(node, limit))
+
+
+class _Kind(NamedTuple):
+    """A kind of axiom: where to find its axioms in a schema, and what one becomes."""
+
+    find: Callable[[_Schema, rdflib.URIRef], Iterator[_Axiom]]
+    translate: Callable[[_Schema, _Axiom], Iterator[Rule]]
+
+
+_KINDS = {
+    RDFS.domain: _Kind(_pairs, _domain),
+    RDFS.range: _Kind(_pairs, _range),
+    RDFS.subClassOf: _Kind(_pairs, _subclass),
+    RDFS.subPropertyOf: _Kind(_pairs, _subproperty),
+    OWL.equivalentClass: _Kind(_pairs, _equivalent_classes),
+    OWL.equivalentProperty: _Kind(_pairs, _equivalent_properties),
+    OWL.inverseOf: _Kind(_pairs, _inverse),
+    OWL.disjointWith: _Kind(_pairs, _disjoint),
+    OWL.propertyDisjointWith: _Kind(_pairs, _disjoint),
+    OWL.SymmetricProperty: _Kind(_characteristics, _symmetric),
+    OWL.TransitiveProperty: _Kind(_characteristics, _transitive),
+    OWL.FunctionalProperty: _Kind(_characteristics, _functional),
+    OWL.InverseFunctionalProperty: _Kind(_characteristics, _inverse_functional),
+    OWL.AsymmetricProperty: _Kind(_characteristics, _asymmetric),
+    OWL.IrreflexiveProperty: _Kind(_characteristics, _irreflexive),
+    OWL.propertyChainAxiom: _Kind(_lists, _chain),
+    OWL.members: _Kind(_lists, _all_disjoint),
+    OWL.disjointUnionOf: _Kind(_lists, _all_disjoint),
+    OWL.maxCardinality: _Kind(_limits, _at_most_one),
+    OWL.cardinality: _Kind(_limits, _at_most_one),
+    OWL.maxQualifiedCardinality: _Kind(_limits, _at_most_one),
+    OWL.qualifiedCardinality: _Kind(_limits, _at_most_one),
+}
+_PAIRS, _CHARACTERISTICS, _LIMITS = (
+    {name for name, kind in _KINDS.items() if kind.find is find}
+    for find in (_pairs, _characteristics, _limits)
+)
+_LISTS = (OWL.unionOf, OWL.intersectionOf, *(name for name, kind in _KINDS.items() if kind.find is _lists))
+_PARTS = {RDF.first, RDF.rest, OWL.onProperty, OWL.onClass, *_LIMITS, *_LISTS}
+"""What classes and axioms are made of; the closure needs it."""

@@ -16,7 +16,7 @@ from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.rules.documents import read_text
 from rdf_kgeval.rules.expressions import TemplateError
-from rdf_kgeval.rules.rule import Measures, Pattern, Rule, Source, in_words
+from rdf_kgeval.rules.rule import Measures, Pattern, Rule, RuleOrigin, verbalise
 
 _IF, _THEN = re.compile(r"\s<=(?:\s|$)"), re.compile(r"\s=>\s")
 
@@ -34,7 +34,7 @@ def read_table(file: Path) -> list[Rule]:
         read = _anyburl if _IF.search(line) else _amie if _THEN.search(line) else None
         if read is None:
             continue
-        source = Source(str(file), number)
+        source = RuleOrigin(str(file), number)
         name = re.sub(r"[^A-Za-z0-9_-]+", "-", file.stem).strip("-") or "rule"
         try:
             rule = read(line, f"{name}-{number}", source)
@@ -53,7 +53,7 @@ def read_table(file: Path) -> list[Rule]:
     return rules
 
 
-def _amie(line: str, name: str, source: Source) -> Rule:
+def _amie(line: str, name: str, source: RuleOrigin) -> Rule:
     text, *cells = line.split("\t")
     body, head = _halves(_THEN, text)
     numbers = [_number(cell) for cell in cells[:4]]
@@ -87,7 +87,7 @@ def _words(text: str) -> list[str]:
 _ATOM = re.compile(r"(<[^>]*>|.+?)\((?:([A-Z]),(.+)|(.+),([A-Z]))\)")
 
 
-def _anyburl(line: str, name: str, source: Source) -> Rule | None:
+def _anyburl(line: str, name: str, source: RuleOrigin) -> Rule | None:
     cells = line.split("\t")
     head, body = _halves(_IF, cells[-1])
     if not body.strip():
@@ -141,11 +141,11 @@ def _rule(
     heads: Sequence[Pattern],
     confidence: float,
     measures: Measures,
-    source: Source,
+    source: RuleOrigin,
 ) -> Rule:
     if len(heads) != 1 or heads[0] in body:
         raise TemplateError("its conclusion is not one triple that its condition lacks; correct it")
     return Rule(
-        id=name, summary=in_words(body, heads[0], readable), body=tuple(dict.fromkeys(body)), head=heads[0],
+        id=name, summary=verbalise(body, heads[0], readable), body=tuple(dict.fromkeys(body)), head=heads[0],
         confidence=confidence, measures=measures, source=source,
     )  # fmt: skip

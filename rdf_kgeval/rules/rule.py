@@ -107,7 +107,7 @@ class Values:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class RuleOrigin:
     """Where a rule was read."""
 
     file: str
@@ -151,7 +151,7 @@ class Rule:
     values: tuple[Values, ...] = ()
     query: str | None = None
     """A SELECT for what is more than joins and filters: its solutions bind the variables of body and head."""
-    source: Source | None = None
+    source: RuleOrigin | None = None
     measures: Measures | None = None
     """Of a mined rule."""
 
@@ -288,7 +288,7 @@ def from_json(record: dict[str, Any]) -> Rule:
         Values(_tuples(b["variables"]), _tuples(b["rows"])) for b in record.get("values", ())
     )
     known["filters"] = tuple(_filter(part) for part in record.get("filters", ()))
-    known["source"] = Source(**record["source"]) if "source" in record else None
+    known["source"] = RuleOrigin(**record["source"]) if "source" in record else None
     known["measures"] = Measures(**record["measures"]) if "measures" in record else None
     return checked(Rule(**{"head": None, **known}))
 
@@ -316,7 +316,7 @@ def _filter(record: dict[str, Any]) -> Filter:
     return built
 
 
-def in_words(body: Iterable[Pattern], head: Pattern, name: Callable[[str], str]) -> str:
+def verbalise(body: Iterable[Pattern], head: Pattern, name: Callable[[str], str]) -> str:
     """A rule in words, such as "If x plays for y, then x is a Person."; `name` has those for a term."""
 
     def clause(pattern: Pattern) -> str:

@@ -14,15 +14,15 @@ from typing import Any
 import rdflib
 from rdflib import RDF, RDFS, SH
 
-from rdf_kgeval.beliefs.terms import rdflib_term
+from rdf_kgeval.beliefs.terms import local_name, rdflib_term
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.namespaces import KGE, RDF_TYPE
-from rdf_kgeval.rules.build import Metadata, make_rules, strength
 from rdf_kgeval.rules.construct import Branch, Construct, parse_construct
 from rdf_kgeval.rules.documents import read_document, read_list
 from rdf_kgeval.rules.expressions import TemplateError
-from rdf_kgeval.rules.rule import Measures, Pattern, Rule, Source, Values
+from rdf_kgeval.rules.rule import Measures, Pattern, Rule, RuleOrigin, Values
+from rdf_kgeval.rules.template import Metadata, make_rules, strength
 
 _KGE = rdflib.Namespace(KGE)
 _THIS = "?this"
@@ -41,9 +41,8 @@ def read_shacl(file: Path) -> list[Rule]:
         try:
             rules += shapes.read(shape, node)
         except TemplateError as error:
-            errors.append(
-                f"{Source(str(file), shapes.line(node, shape, error))}: {shapes.name(node, shape)}: {error}"
-            )
+            origin = RuleOrigin(str(file), shapes.line(node, shape, error))
+            errors.append(f"{origin}: {shapes.name(node, shape)}: {error}")
     if not rules and not errors and not shapes.any_rule:
         errors.append(f"{printable(str(file))} holds no sh:rule; give a file of SHACL rules")
     if errors:
@@ -120,7 +119,7 @@ class _Shapes:
             for branch in construct.branches
         ]
         targeted = replace(construct, branches=tuple(branches))
-        source = Source(str(self._file), self.line(node, shape, TemplateError("")))
+        source = RuleOrigin(str(self._file), self.line(node, shape, TemplateError("")))
         return make_rules(targeted, self._metadata(shape, node), source)
 
     def _metadata(self, shape: Any, node: Any) -> Metadata:
@@ -253,5 +252,4 @@ def _target(pattern: Pattern) -> Branch:
 
 def _local(node: Any) -> str:
     """The last part of an IRI."""
-    text = str(node).rstrip("/#")
-    return text[max(text.rfind("/"), text.rfind("#")) + 1 :] if isinstance(node, rdflib.URIRef) else "a shape"
+    return local_name(str(node).rstrip("/#")) if isinstance(node, rdflib.URIRef) else "a shape"

@@ -8,14 +8,13 @@ from pathlib import Path
 
 import rdflib
 
-from rdf_kgeval.beliefs.terms import iri
+from rdf_kgeval.beliefs.terms import iri, local_name
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.namespaces import KGE, RDF_TYPE
 from rdf_kgeval.rules.rule import Pattern, Rule
 
 _LOCAL = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
-_NAMESPACE = re.compile(r".*[/#:](?=[^/#:]*$)")
 
 
 def write_templates(rules: Sequence[Rule], folder: Path) -> None:
@@ -97,8 +96,10 @@ def _patterns(rule: Rule) -> Sequence[Pattern]:
 
 def _space(term: str) -> str | None:
     """The namespace of an IRI that can be written short."""
-    match = _NAMESPACE.match(iri(term)) if term.startswith("<") and term != f"<{RDF_TYPE}>" else None
-    return match[0] if match and _LOCAL.fullmatch(iri(term)[match.end() :]) else None
+    if not term.startswith("<") or term == f"<{RDF_TYPE}>":
+        return None
+    name = local_name(iri(term), "/#:")
+    return iri(term).removesuffix(name) if _LOCAL.fullmatch(name) else None
 
 
 def _short(term: str, prefixes: Mapping[str, str]) -> str:

@@ -29,7 +29,7 @@ from rdf_kgeval.sources.files import Progress
 from rdf_kgeval.sources.load import Loaded, Sources, load
 
 if TYPE_CHECKING:
-    from rdf_kgeval.rules.mining.index import MiningOptions
+    from rdf_kgeval.rules.mining.options import MiningOptions
 
 _LOCK = ".kgeval-lock"
 
@@ -60,60 +60,76 @@ class Coupling:
         return [*ontology, *(read_rules(*self.rules) if self.rules else [])]
 
 
-def create_run(
-    folder: Path,
-    sources: Sources,
-    coupling: Coupling,
-    lang: str,
-    progress: Progress,
-    repeatable: Mapping[str, Any] | None = None,
-    memory_limit: int | None = None,
-) -> Loaded:
-    """Read the sources into a new run directory and couple the beliefs.
+@contextmanager
+def new_run(folder: Path, memory_limit: int | None = None) -> Iterator["Draft"]:
+    """Make a new run directory; it is there when the draft is saved, whole or not at all.
 
-    Args:
-        folder: the run directory to make.
-        sources: what to read.
-        coupling: by what to couple it.
-        lang: the language of labels for people.
-        progress: called as it goes on.
-        repeatable: further entries of `config.json`: what is needed to do it again.
-        memory_limit: in bytes; it is the run's, and holds for all that is done with it later.
+    Raises:
+        RunError: there is something in its place, or it cannot be written.
     """
     if folder.exists():
         raise RunError(f"{printable(str(folder))} already exists; choose another name or remove it")
-    rules = coupling.read()
     with _workshop(folder) as partial:
-        space = Space(memory_limit, partial)
+        yield Draft(folder, partial, memory_limit)
+
+
+class Draft:
+    """A run directory in the making: read, choose the scope, couple, save."""
+
+    loaded: Loaded
+    graph: CouplingGraph
+
+    def __init__(self, folder: Path, partial: Path, memory_limit: int | None) -> None:
+        self._folder = folder
+        self._partial = partial
+        self._memory_limit = memory_limit
+        self._space = Space(memory_limit, partial)
+
+    def read(self, sources: Sources, rules: Sequence[Rule], coupling: Coupling, progress: Progress) -> None:
+        """Read the beliefs, or draw the first of them where they stay at an endpoint."""
         if sources.in_place:
-            loaded = draw_run(partial, sources, rules, mine=coupling.mine is not None, progress=progress)
+            mine = coupling.mine is not None
+            self.loaded = draw_run(self._partial, sources, rules, mine=mine, progress=progress)
         else:
-            loaded = load(sources, partial / "pages", progress, space)
+            self.loaded = load(sources, self._partial / "pages", progress, self._space)
+
+    def choose_scope(self, sources: Sources) -> None:
+        """Choose what to evaluate where the user does not say."""
         if sources.propose_scope and not sources.scope.predicates and sources.scope.query is None:
-            beliefs, notes = propose_scope(loaded.beliefs, sources.label_properties)
-            loaded = replace(loaded, beliefs=beliefs, notes=[*loaded.notes, *notes])
-        graph, notes = _couple(loaded.beliefs, rules, coupling, progress, space)
-        loaded = replace(loaded, notes=[*loaded.notes, *notes])
+            beliefs, notes = propose_scope(self.loaded.beliefs, sources.label_properties)
+            self.loaded = replace(self.loaded, beliefs=beliefs)
+            self._note(*notes)
+
+    def couple(self, rules: Sequence[Rule], coupling: Coupling, progress: Progress) -> None:
+        """Couple the beliefs by the rules given and those found in the beliefs themselves."""
+        self.graph, notes = _couple(self.loaded.beliefs, [*rules], coupling, progress, self._space)
+        self._note(*notes)
+
+    def save(self, sources: Sources, coupling: Coupling, lang: str, repeatable: Mapping[str, Any]) -> None:
+        """Write everything and put the run in its place."""
+        partial = self._partial
         if sources.in_place:
-            save_graph(partial, graph)
+            save_graph(partial, self.graph)
         else:
             for name in ("beliefs", "coupling"):
                 shutil.rmtree(partial / name, ignore_errors=True)
-            loaded.beliefs.save(partial / "beliefs")
-            graph.save(partial / "coupling")
+            self.loaded.beliefs.save(partial / "beliefs")
+            self.graph.save(partial / "coupling")
         shutil.rmtree(partial / "pages", ignore_errors=True)
-        if space.note:
-            loaded = replace(loaded, notes=[*loaded.notes, space.note])
+        if self._space.note:
+            self._note(self._space.note)
         lasting = {} if sources.in_place else digests(partial)
-        made = {"memory_limit": memory_limit, "sha256": lasting, **(repeatable or {})}
-        write_config(partial, {**_config(sources, coupling, loaded, lang), **made})
+        made = {"memory_limit": self._memory_limit, "sha256": lasting, **repeatable}
+        write_config(partial, {**_config(sources, coupling, self.loaded, lang), **made})
         (partial / VERDICTS).touch()
         (partial / _LOCK).unlink()
         for path in (*partial.rglob("*"), partial):
             sync(path)
-        partial.rename(folder)
-        sync(folder.parent)
-    return loaded
+        partial.rename(self._folder)
+        sync(self._folder.parent)
+
+    def _note(self, *notes: str) -> None:
+        self.loaded = replace(self.loaded, notes=[*self.loaded.notes, *notes])
 
 
 def _couple(
@@ -146,9 +162,9 @@ def _config(sources: Sources, coupling: Coupling, loaded: Loaded, lang: str) -> 
     scope = sources.scope
     in_place: dict[str, Any] = {}
     if sources.in_place and sources.endpoint:
-        patience = sources.endpoint.patience
+        retry = sources.endpoint.retry
         options = asdict(sources.in_place)
-        waiting = {"timeout": patience.timeout, "rate": patience.rate}
+        waiting = {"timeout": retry.timeout, "rate": retry.rate}
         in_place = {
             "in_place": {**options, **waiting, "max_groundings": coupling.max_groundings},
             "evaluation": {"seed": sources.in_place.seed},

@@ -4,17 +4,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rdf_kgeval.beliefs.table import Beliefs, Role
-from rdf_kgeval.beliefs.terms import parse_term, to_rdflib
+from rdf_kgeval.beliefs.terms import local_name, parse_term, to_rdflib
 from rdf_kgeval.common.text import plural, printable
+from rdf_kgeval.common.types import Bools
 from rdf_kgeval.namespaces import OWL, PROVENANCE, RDF, RDF_TYPE, RDFS, SKOS
 from rdf_kgeval.rules.rule import Rule
 from rdf_kgeval.sources.files import Progress
 
 if TYPE_CHECKING:
-    from rdf_kgeval.rules.mining.index import MiningOptions
+    from rdf_kgeval.rules.mining.options import MiningOptions
 
 MOST_TRIPLES = 1_000_000
 """Above this, rules are mined only if the user asks for it."""
@@ -31,7 +31,7 @@ _ANNOTATIONS = {
 _FACTS = {RDF_TYPE, f"{OWL}sameAs", f"{OWL}differentFrom"}
 """What the vocabularies of schemas say of things."""
 
-Rows = NDArray[np.bool_]
+Rows = Bools
 
 
 def propose_scope(beliefs: Beliefs, label_properties: Sequence[str]) -> tuple[Beliefs, Sequence[str]]:
@@ -58,9 +58,7 @@ def propose_scope(beliefs: Beliefs, label_properties: Sequence[str]) -> tuple[Be
 
 def _names(beliefs: Beliefs) -> str:
     """The predicates, those with most beliefs first."""
-    names = [
-        printable(name.rpartition("#")[2].rpartition("/")[2] or name, 60) for name in beliefs.by_predicate()
-    ]
+    names = [printable(local_name(name) or name, 60) for name in beliefs.by_predicate()]
     more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more
 
@@ -119,7 +117,7 @@ def propose_rules(beliefs: Beliefs, progress: Progress = lambda *_: None) -> tup
 
 def mining_options() -> "MiningOptions":
     """How rules are mined for users who did not ask for it: within a minute or so."""
-    from rdf_kgeval.rules.mining.index import MiningOptions
+    from rdf_kgeval.rules.mining.options import MiningOptions
 
     return MiningOptions(max_length=2, max_walks=_WALKS, max_per_head=10, max_groundings=100_000)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rdf_kgeval.beliefs.table import Beliefs
+from rdf_kgeval.common.http.credentials import is_redacted
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.coupling.graph import CouplingGraph, couple
 from rdf_kgeval.errors import EndpointError, RunError
@@ -20,7 +21,7 @@ from rdf_kgeval.rules.rule import Rule, from_json, to_json
 from rdf_kgeval.runs.config import digest_of
 from rdf_kgeval.sources.draws.log import DrawLog, DrawRecord, beliefs_of, notes_of, read_draws
 from rdf_kgeval.sources.draws.sampler import LOG, ChangedError, Field, refuse_unfit
-from rdf_kgeval.sources.endpoint.client import Endpoint, Patience
+from rdf_kgeval.sources.endpoint.client import Endpoint, RetryPolicy
 from rdf_kgeval.sources.files import Progress
 from rdf_kgeval.sources.load import InPlace, Loaded, Sources, read_context
 from rdf_kgeval.sources.scope import Scope, parse_scope_query
@@ -153,15 +154,15 @@ def _field(
 ) -> Field:
     kept, options = config["scope"], config["in_place"]
     if endpoint is None:
-        if "***" in config["endpoint"]:
+        if is_redacted(config["endpoint"]):
             raise RunError(
                 f"the run {printable(str(folder))} does not keep the secret in the endpoint's URL; go on "
                 "with kgeval evaluate --endpoint URL --in-place --run"
             )
-        patience = Patience(
+        retry = RetryPolicy(
             timeout=options["timeout"], deadline=max(600.0, options["timeout"]), rate=options["rate"]
         )
-        endpoint = Endpoint(config["endpoint"], patience=patience)
+        endpoint = Endpoint(config["endpoint"], retry=retry)
     scope = Scope(
         predicates=tuple(kept["predicates"]),
         graph=kept["graph"],

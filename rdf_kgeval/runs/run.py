@@ -5,16 +5,16 @@ the rules and the coupling graph, and `verdicts.jsonl`.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyoxigraph as ox
 
-from rdf_kgeval.beliefs.names import Labels
+from rdf_kgeval.beliefs.names import Names
 from rdf_kgeval.beliefs.table import Beliefs, Role
 from rdf_kgeval.common.memory import Space
 from rdf_kgeval.common.text import printable
@@ -26,10 +26,9 @@ from rdf_kgeval.runs.config import VERDICTS, check_digests, digest_of, read_conf
 from rdf_kgeval.sources.endpoint.client import Endpoint
 from rdf_kgeval.sources.files import Progress
 from rdf_kgeval.sources.load import Sources
-from rdf_kgeval.verdicts.log import Record, VerdictLog, belief_of, read_log
+from rdf_kgeval.verdicts.log import LogRecord, VerdictLog, belief_of
 
 if TYPE_CHECKING:
-    from rdf_kgeval.evaluation.evaluation import Evaluation
     from rdf_kgeval.evaluation.settings import Settings
 
 
@@ -72,7 +71,7 @@ class Run:
         """Where the verdicts are."""
         return self.folder / VERDICTS
 
-    def refuse_lost_verdicts(self) -> None:
+    def check_verdicts_exist(self) -> None:
         """Raise an error if there is no log of verdicts: every run begins with an empty one."""
         if not os.path.lexists(self.verdict_log):
             raise RunError(
@@ -80,7 +79,7 @@ class Run:
                 "from a copy, or make an empty file of that name to start anew"
             )
 
-    def refuse_foreign(self, records: Iterable[Record]) -> None:
+    def check_own(self, records: Iterable[LogRecord]) -> None:
         """Raise an error if a record is about a belief that the run does not evaluate."""
         for number, belief in enumerate(map(belief_of, records), start=1):
             try:
@@ -95,9 +94,9 @@ class Run:
 
     def in_words(self, atom: int) -> str:
         """An atom of the graph as people read it, safe to show."""
-        return printable(self.labels.in_words(self.graph.triple(atom)), 200)
+        return printable(self.names.in_words(self.graph.triple(atom)), 200)
 
-    def refuse_others(self, sources: Sources) -> None:
+    def check_sources(self, sources: Sources) -> None:
         """Raise an error if these are not the sources that the run was made from."""
         files = [
             (role, digest_of(path))
@@ -131,10 +130,10 @@ class Run:
         return kept.changed(**options)
 
     @cached_property
-    def labels(self) -> Labels:
-        """Labels as the run's owner wants them."""
+    def names(self) -> Names:
+        """Names for people, as the run's owner wants them."""
         chosen = self.config["labels"]
-        return Labels(beliefs=self.beliefs, properties=chosen["properties"], lang=chosen["lang"])
+        return Names(beliefs=self.beliefs, properties=chosen["properties"], lang=chosen["lang"])
 
 
 def open_run(folder: Path, engine: Engine = LOCAL) -> Run:
@@ -156,29 +155,15 @@ def open_run(folder: Path, engine: Engine = LOCAL) -> Run:
     return Run(folder=folder, config=config, graph=graph, engine=engine)
 
 
-def read_evaluation(run: Run) -> "Evaluation":
-    """What is known in a run, to look at only."""
-    run.refuse_lost_verdicts()
-    return new_evaluation(run, read_log(run.verdict_log))
-
-
 @contextmanager
-def open_evaluation(run: Run, options: Mapping[str, Any], threads: int = 1) -> Iterator["Evaluation"]:
-    """Go on with a run, alone; what is recorded is on disk before it counts.
+def open_log(run: Run, options: Mapping[str, Any]) -> Iterator[VerdictLog]:
+    """Open the run's verdict log to append to, alone, and keep the settings that are asked for now.
 
     Args:
         run: an opened run directory.
-        options: fields of `Settings` as a user gives them; with verdicts, only the budget may change.
-        threads: how many threads may look ahead.
+        options: fields of `Settings` as a user gives them; with answers, only the budget may change.
     """
-    with open_log(run, options) as log:
-        yield new_evaluation(run, log.records, threads, append=log.append)
-
-
-@contextmanager
-def open_log(run: Run, options: Mapping[str, Any]) -> Iterator[VerdictLog]:
-    """The run's verdict log to append to, alone; the run's settings change as in `open_evaluation`."""
-    run.refuse_lost_verdicts()
+    run.check_verdicts_exist()
     with VerdictLog(run.verdict_log) as log:
         settings = run.settings(**options)
         started = run.settings()
@@ -198,45 +183,26 @@ def open_log(run: Run, options: Mapping[str, Any]) -> Iterator[VerdictLog]:
         yield log
 
 
-def new_evaluation(
-    run: Run, records: Iterable[Record], threads: int = 1, append: Callable[..., None] | None = None
-) -> "Evaluation":
-    """What follows from records; without `append`, what it is told to record is not written."""
-    from rdf_kgeval.evaluation.evaluation import Evaluation
-
-    records = tuple(records)
-    run.refuse_foreign(records)
-    return Evaluation(
-        run.graph,
-        run.settings(),
-        records,
-        append=append,
-        names=run.labels,
-        threads=threads,
-        solve=run.engine.solve,
-    )
-
-
 def draw_further(run: Run, short: Iterable[str], endpoint: Endpoint | None, progress: Progress) -> Run:
-    """The run with more of the predicates that are used up.
+    """Draw more of the predicates that are used up, and return the run with them.
 
     Raises:
         EndpointError: the endpoint fails; all verdicts and draws are kept.
     """
-    from rdf_kgeval.runs.drawn import draw_more
+    from rdf_kgeval.runs.drawn import draw_more, read_notes
 
     try:
-        draw_more(run.folder, run.config, short, endpoint, progress)
+        graph = draw_more(run.folder, run.config, short, endpoint, progress)
     except EndpointError as error:
         raise type(error)(
             f"{error} (the sample is used up and more must be drawn; all answers are kept: the same command "
             "goes on from here)"
         ) from error
-    return open_run(run.folder)
+    return replace(run, graph=graph, config={**run.config, "notes": read_notes(run.folder)})
 
 
 def look_for_changes(run: Run, endpoint: Endpoint | None, progress: Progress) -> str | None:
-    """What users must know of the store since it was counted, in a sentence."""
+    """Count the store again; say in a sentence what users must know of it since it was first counted."""
     if not run.in_place:
         return None
     from rdf_kgeval.runs.drawn import notice_change

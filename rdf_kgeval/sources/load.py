@@ -1,28 +1,25 @@
-"""Sources: RDF files, rdflib graphs and SPARQL endpoints become Beliefs."""
+"""Load beliefs: RDF files, rdflib graphs and SPARQL endpoints are the sources, and SOURCES lists them."""
 
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
-import numpy as np
 import pyoxigraph as ox
-from numpy.typing import NDArray
 
-from rdf_kgeval.beliefs.blank_nodes import Quad
 from rdf_kgeval.beliefs.builder import BeliefsBuilder
-from rdf_kgeval.beliefs.sparql import BeliefStore
-from rdf_kgeval.beliefs.table import Beliefs, Role, Triple
-from rdf_kgeval.beliefs.terms import from_rdflib, iri, oxigraph_text
+from rdf_kgeval.beliefs.table import Beliefs, Role
+from rdf_kgeval.beliefs.terms import from_rdflib, iri
 from rdf_kgeval.common.memory import RAM, Space
+from rdf_kgeval.common.registry import Entry, Registry
 from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.namespaces import LABEL_PROPERTIES
 from rdf_kgeval.sources.endpoint.client import Endpoint
 from rdf_kgeval.sources.files import STDIN, Progress, display_name, opened
 from rdf_kgeval.sources.pull import pull
-from rdf_kgeval.sources.scope import Scope, ScopeQuery
+from rdf_kgeval.sources.scope import Scope, apply_scope, demote_blank_nodes
 
 if TYPE_CHECKING:
     import rdflib
@@ -80,51 +77,176 @@ class Loaded:
     notes: Sequence[str]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Read:
+    """What a source says of itself after it was read."""
+
+    digests: Mapping[str, str] = field(default_factory=dict)
+    """SHA-256 of each file as it was read."""
+    notes: Sequence[str] = ()
+    """What the user should know."""
+
+
+class Source(Protocol):
+    """Something that triples come from."""
+
+    def read(self, builder: BeliefsBuilder, progress: Progress) -> Read:
+        """Add all triples to a builder, each with its role, completely or not at all.
+
+        Raises:
+            InputError: it cannot be read, or is not RDF.
+            EndpointError: an endpoint fails.
+        """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How to read a source."""
+
+    role: Role = Role.BELIEF
+    format: str | None = None
+    """As in `Sources`."""
+    scope: Scope = field(default_factory=Scope)
+    """What to fetch of a source that does not come whole."""
+    label_properties: Sequence[str] = ()
+    """What to fetch beside a scope."""
+    pages: Path = Path()
+    """Folder for what a source must keep on disk."""
+
+
+@dataclass(frozen=True)
+class SourceEntry(Entry):
+    """A kind of source, chosen by what the user named."""
+
+    takes: Callable[[object], bool]
+    """Whether it reads this."""
+
+
+SOURCES = Registry(
+    "source",
+    SourceEntry(
+        "file",
+        "sources.load:FileSource",
+        "an RDF file, gzipped or not, in the format that its suffix names",
+        lambda named: isinstance(named, str | Path),
+    ),
+    SourceEntry(
+        "graph",
+        "sources.load:GraphSource",
+        "an rdflib Graph or Dataset",
+        lambda named: hasattr(named, "triples"),
+    ),
+    SourceEntry(
+        "endpoint",
+        "sources.load:EndpointSource",
+        "a SPARQL endpoint, pulled page by page and verified by its counts",
+        lambda named: isinstance(named, Endpoint),
+    ),
+)
+
+
+def open_source(named: object, reading: Reading) -> Source:
+    """Make the source that reads what a user named: the first of `SOURCES` that takes it."""
+    for entry in SOURCES.values():
+        if entry.takes(named):
+            source: Source = entry.load()(named, reading)
+            return source
+    raise InputError(f"{printable(repr(named), 80)} is not a source; give {' or '.join(_sentences())}")
+
+
+def _sentences() -> list[str]:
+    return [entry.sentence for entry in SOURCES.values()]
+
+
+class FileSource:
+    """An RDF file, gzipped or not."""
+
+    def __init__(self, path: str | Path, reading: Reading) -> None:
+        self._path = Path(path)
+        self._reading = reading
+
+    def read(self, builder: BeliefsBuilder, progress: Progress) -> Read:  # noqa: D102
+        with opened(self._path, self._reading.format, progress) as (file, rdf_format, digest):
+            before = len(builder)
+            builder.add_parsed(
+                ox.parse(file, format=rdf_format),
+                self._reading.role,
+                datasets=rdf_format.supports_datasets,
+            )
+            if len(builder) == before:
+                raise InputError(f"{display_name(self._path)} holds no triple; give a file that holds some")
+            return Read(digests={str(self._path): digest.hexdigest()})
+
+
+class GraphSource:
+    """An rdflib graph in memory."""
+
+    def __init__(self, graph: "rdflib.Graph", reading: Reading) -> None:
+        self._graph = graph
+        self._reading = reading
+
+    def read(self, builder: BeliefsBuilder, progress: Progress) -> Read:  # noqa: D102
+        builder.add_parsed(from_rdflib(self._graph), self._reading.role)
+        return Read()
+
+
+class EndpointSource:
+    """A SPARQL endpoint, of which the scope is pulled, with labels and types."""
+
+    def __init__(self, endpoint: Endpoint, reading: Reading) -> None:
+        self._endpoint = endpoint
+        self._reading = reading
+
+    def read(self, builder: BeliefsBuilder, progress: Progress) -> Read:  # noqa: D102
+        reading = self._reading
+        pulled = pull(
+            self._endpoint,
+            reading.scope,
+            reading.pages,
+            reading.label_properties,
+            lambda done, total: progress("pulling", done, total),
+        )
+        for role, quads in pulled.quads(reading.scope.graph or ""):
+            builder.add(quads, role)
+        return Read(notes=pulled.notes)
+
+
 def load(sources: Sources, pages: Path, progress: Progress = lambda *_: None, space: Space = RAM) -> Loaded:
     """Read everything and give each triple its role; `pages` keeps what is pulled from an endpoint."""
     beliefs, digests = read_context(sources, progress, space)
     notes: list[str] = []
     if sources.files or sources.graphs:
-        beliefs = _apply_scope(beliefs, sources.scope)
+        beliefs = apply_scope(beliefs, sources.scope)
         present = beliefs.by_predicate()
         absent = [printable(p) for p in sources.scope.predicates if iri(p) not in present]
         notes += [f"no triple of the files has the predicate {p}" for p in absent]
     if sources.endpoint is not None:
-        pulled = pull(
-            sources.endpoint,
-            sources.scope,
-            pages,
-            sources.label_properties,
-            lambda done, total: progress("pulling", done, total),
-        )
-        notes += pulled.notes
+        reading = Reading(scope=sources.scope, label_properties=sources.label_properties, pages=pages)
         builder = BeliefsBuilder(space)
-        for role, quads in pulled.quads(sources.scope.graph or ""):
-            builder.add(quads, role)
+        notes += open_source(sources.endpoint, reading).read(builder, progress).notes
         builder.add_all(beliefs)
         beliefs = builder.build()
         if sources.scope.query is None:
-            beliefs = _blank_is_background(beliefs)
+            beliefs = demote_blank_nodes(beliefs)
     _check(beliefs, sources)
     return Loaded(beliefs=beliefs, digests=digests, notes=notes)
 
 
 def read_context(sources: Sources, progress: Progress, space: Space = RAM) -> tuple[Beliefs, dict[str, str]]:
     """Read the files and graphs, context or not, without the scope; and the digest of each file."""
+    named = (
+        *((path, Role.BELIEF) for path in sources.files),
+        *((path, Role.UNKNOWN) for path in sources.context_unknown),
+        *((path, Role.GIVEN) for path in sources.context),
+        *((graph, Role.BELIEF) for graph in sources.graphs),
+    )
+    if sum(source == STDIN for source, _ in named if isinstance(source, Path)) > 1:
+        raise InputError("standard input can be read only once; give the other part as a file")
     builder = BeliefsBuilder(space)
     digests: dict[str, str] = {}
-    roles = (
-        (Role.BELIEF, sources.files),
-        (Role.UNKNOWN, sources.context_unknown),
-        (Role.GIVEN, sources.context),
-    )
-    if sum(path == STDIN for _, files in roles for path in files) > 1:
-        raise InputError("standard input can be read only once; give the other part as a file")
-    for role, files in roles:
-        for path in files:
-            digests[str(path)] = _read_file(path, sources.format, role, builder, progress)
-    for graph in sources.graphs:
-        builder.add_parsed(from_rdflib(graph), Role.BELIEF)
+    for source, role in named:
+        reading = Reading(role=role, format=sources.format)
+        digests |= open_source(source, reading).read(builder, progress).digests
     return builder.build(), digests
 
 
@@ -183,7 +305,7 @@ def pull_beliefs(
         graph: IRI of the named graph; the default graph if absent.
         predicates: IRIs of the predicates to evaluate; all by default.
         scope: file of a SELECT ?s ?p ?o or CONSTRUCT query that names the triples to evaluate.
-        endpoint: a client with other credentials or patience than the default one.
+        endpoint: a client with its own credentials, retry policy or transport.
     """
     sources = Sources(
         endpoint=endpoint or Endpoint(url),
@@ -214,94 +336,3 @@ def _check(beliefs: Beliefs, sources: Sources) -> None:
         f"each of the {plural(len(beliefs), 'triple')} in {where} is context or has a blank node, so nothing "
         "is left to evaluate; name the triples with --scope"
     )
-
-
-def _apply_scope(beliefs: Beliefs, scope: Scope) -> Beliefs:
-    """What is in a file but outside the scope stays, as background for rules, labels and people."""
-    if scope.query is not None:
-        return _apply_query(beliefs, scope, scope.query)
-    beliefs = _blank_is_background(beliefs)
-    inside = np.ones(len(beliefs), dtype=bool)
-    if scope.predicates:
-        inside &= np.isin(
-            beliefs.p, [n for p in scope.predicates if (n := beliefs.terms.find(p)) is not None]
-        )
-    if scope.graph:
-        graph = beliefs.terms.find(scope.graph)
-        in_graph = np.zeros(len(beliefs), dtype=bool)
-        in_graph[beliefs.graph_row[beliefs.graph_term == graph]] = graph is not None
-        inside &= in_graph
-    return _demote(beliefs, ~inside)
-
-
-def _blank_is_background(beliefs: Beliefs) -> Beliefs:
-    blank = beliefs.is_blank()
-    return _demote(beliefs, blank[beliefs.s] | blank[beliefs.o])
-
-
-def _demote(beliefs: Beliefs, rows: NDArray[np.bool_]) -> Beliefs:
-    role = beliefs.role.copy()
-    role[rows & (role == Role.BELIEF)] = Role.BACKGROUND
-    return beliefs.with_roles(role)
-
-
-def _apply_query(beliefs: Beliefs, scope: Scope, query: ScopeQuery) -> Beliefs:
-    if query.federated:
-        raise InputError(f"{query.name} uses SERVICE, which files cannot answer; take it out")
-    store = BeliefStore(beliefs)
-    role = beliefs.role.copy()
-    role[role == Role.BELIEF] = Role.BACKGROUND
-    made: list[Quad] = []
-    for triple in _query_triples(store, scope, query):
-        rows = store.rows(*triple)
-        role[rows] = np.maximum(role[rows], Role.BELIEF)
-        if not rows:
-            made.append((*triple, ""))
-    beliefs = beliefs.with_roles(role)
-    if not made:
-        return beliefs
-    builder = BeliefsBuilder()
-    builder.add(made, Role.BELIEF)
-    builder.add_all(beliefs)
-    return builder.build()
-
-
-def rows_of_query(beliefs: Beliefs, query: ScopeQuery) -> list[int]:
-    """The rows that a query names; what the graph does not have is left out."""
-    store = BeliefStore(beliefs)
-    return [row for triple in _query_triples(store, Scope(), query) for row in store.rows(*triple)]
-
-
-def _query_triples(store: BeliefStore, scope: Scope, query: ScopeQuery) -> Iterator[Triple]:
-    graph = ox.NamedNode(iri(scope.graph)) if scope.graph else None
-    try:
-        result = store.store.query(query.text, default_graph=graph, use_default_graph_as_union=graph is None)
-        if isinstance(result, ox.QueryTriples):
-            triples = [(t.subject, t.predicate, t.object) for t in result]
-        else:
-            triples = [(row["s"], row["p"], row["o"]) for row in cast(ox.QuerySolutions, result)]
-    except (OSError, ValueError, RuntimeError) as error:
-        raise InputError(f"{query.name} failed: {printable(str(error), 200)}") from error
-    for s, p, o in triples:
-        if not isinstance(s, (ox.NamedNode, ox.BlankNode)) or not isinstance(p, ox.NamedNode) or o is None:
-            raise InputError(
-                f"{query.name} gives {printable(f'{s} {p} {o}', 200)}, which is not a triple: bind ?s to an "
-                "IRI or blank node, ?p to an IRI and ?o to anything"
-            )
-        yield str(s), str(p), oxigraph_text(o)
-
-
-def _read_file(
-    path: Path, format_: str | None, role: Role, builder: BeliefsBuilder, progress: Progress
-) -> str:
-    """Add a file's triples and return its digest."""
-    with opened(path, format_, progress) as (file, rdf_format, digest):
-        before = len(builder)
-        builder.add_parsed(
-            ox.parse(file, format=rdf_format),
-            role,
-            datasets=rdf_format.supports_datasets,
-        )
-        if len(builder) == before:
-            raise InputError(f"{display_name(path)} holds no triple; give a file that holds some")
-        return digest.hexdigest()

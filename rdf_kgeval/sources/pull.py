@@ -8,7 +8,6 @@ not at all, and a pull that was stopped goes on after the last of them.
 """
 
 import json
-import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -19,16 +18,17 @@ from rdf_kgeval.beliefs.blank_nodes import Quad
 from rdf_kgeval.beliefs.table import Role, Triple
 from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.errors import EndpointError, IncompleteError, InputError
-from rdf_kgeval.sources.endpoint.client import Answer, Endpoint
+from rdf_kgeval.sources.endpoint.client import Endpoint, SelectResult
+from rdf_kgeval.sources.endpoint.counts import count
+from rdf_kgeval.sources.endpoint.quirks import localise, localise_row, reads_every_graph, store_name
 from rdf_kgeval.sources.endpoint.results import Row
-from rdf_kgeval.sources.pull_pages import Page, Tally, localise, localise_row, read_page, write_page
-from rdf_kgeval.sources.pull_plan import PAGE, Plan, Unit, count, make_plan
+from rdf_kgeval.sources.pull_pages import Page, Tally, read_page, write_page
+from rdf_kgeval.sources.pull_plan import PAGE, Plan, Unit, make_plan
 from rdf_kgeval.sources.scope import Scope
 
 SAMPLE = 50
 """How many rows of each unit are compared with the store when a pull goes on."""
 _SMALLEST_PAGE = 100
-_STORES = re.compile("Virtuoso|Oxigraph|Fuseki|GraphDB|Blazegraph|Stardog", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,8 +86,7 @@ def _notes(endpoint: Endpoint, scope: Scope, plan: Plan, tallies: list[Tally]) -
     notes = []
     skipped = plan.left_out + sum(len(tally.skipped) for tally in tallies)
     rewritten = sum(tally.rewritten for tally in tallies)
-    server = _STORES.search(endpoint.server)
-    store = server[0] if server else "the store"
+    store = store_name(endpoint.server)
     if plan.absent:
         names = ", ".join(map(printable, plan.absent))
         notes.append(f"no triple there has the predicate {names}; check --predicate")
@@ -101,7 +100,7 @@ def _notes(endpoint: Endpoint, scope: Scope, plan: Plan, tallies: list[Tally]) -
             "numbers, dates, durations, booleans, binary data, XML and geometries, and round or replace "
             "values that it cannot hold, so the ids of these beliefs may differ from those of the source"
         )
-    if store == "Virtuoso" and scope.graph is None and scope.query is None:
+    if reads_every_graph(store) and scope.graph is None and scope.query is None:
         notes.append(
             "Virtuoso answers from all of its graphs, its own system graphs included; name yours with --graph"
         )
@@ -209,7 +208,7 @@ class _Fetch:
         skipped = [localise_row(row, place) for row in answer.skipped]
         return Page(self._triples(answer, place), skipped)
 
-    def _triples(self, answer: Answer, place: str) -> list[Triple]:
+    def _triples(self, answer: SelectResult, place: str) -> list[Triple]:
         variables = self.unit.variables
         at = [variables.index(t[1:]) if t.startswith("?") else -1 for t in self.unit.template]
         triples = []

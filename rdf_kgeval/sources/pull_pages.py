@@ -4,7 +4,6 @@ A page is N-Triples. A row that is not valid RDF stands in it as a comment, so t
 """
 
 import os
-import re
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,26 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from rdf_kgeval.beliefs.table import Triple
-from rdf_kgeval.namespaces import XSD
-
-# Stores that renumber blank nodes in each response, such as Jena, use labels of this form. What else can be
-# in a triple term is matched first, lest a literal be taken for a label.
-_RENUMBERED = re.compile(r'"(?:[^"\\]|\\.)*"|<[^<>]*>|_:(b\d+)(?![\w.-])')
-_RENUMBERED_IN_JSON = re.compile(r'"type": "bnode", "value": "b\d+"')
-_LOCALISED = re.compile(r"_:b\d+p\d+[a-z]x\d+(?![\w.-])")
-# Stores give these literals back in a form of their own.
-_REWRITTEN_TYPES = (
-    "integer decimal double float boolean dateTime date time int long short byte nonNegativeInteger "
-    "positiveInteger nonPositiveInteger negativeInteger unsignedInt unsignedLong unsignedShort unsignedByte "
-    "gYear gYearMonth hexBinary base64Binary duration dayTimeDuration yearMonthDuration"
-)
-REWRITTEN = (
-    *(f"^^<{XSD}{name}>" for name in _REWRITTEN_TYPES.split()),
-    "^^<http://www.w3.org/1999/02/22-rdf-syntax-ns#XMLLiteral>",
-    "^^<http://www.opengis.net/ont/geosparql#wktLiteral>",
-    # What Virtuoso makes of it.
-    "^^<http://www.openlinksw.com/schemas/virtrdf#Geometry>",
-)
+from rdf_kgeval.sources.endpoint.quirks import is_localised, is_renumbered_row, may_rewrite
 
 
 @dataclass(frozen=True)
@@ -44,18 +24,6 @@ class Page:
 
     def __len__(self) -> int:
         return len(self.triples) + len(self.skipped)
-
-
-def localise(term: str, place: str) -> str:
-    """Name the blank nodes that are numbered anew in each response after the response, too."""
-    if not term.startswith(("_:", "<<")):
-        return term
-    return _RENUMBERED.sub(lambda found: f"{found[0]}p{place}" if found[1] else found[0], term)
-
-
-def localise_row(row: str, place: str) -> str:
-    """The same for a row in JSON."""
-    return f"{row} {place}" if _RENUMBERED_IN_JSON.search(row) else row
 
 
 def write_page(path: Path, page: Page) -> None:
@@ -104,11 +72,11 @@ class Tally:
         for triple in page.triples:
             s, _, o = triple
             if s.startswith("_:") or o.startswith(("_:", "<<")):
-                self.renumbered = self.renumbered or bool(_LOCALISED.search(f"{s} {o}"))
+                self.renumbered = self.renumbered or is_localised(f"{s} {o}")
             (self._blank if s.startswith("_:") or o.startswith("_:") else self._named).append(hash(triple))
-            self.rewritten += o.endswith(REWRITTEN)
+            self.rewritten += may_rewrite(o)
         for row in page.skipped:
-            self.renumbered = self.renumbered or bool(_RENUMBERED_IN_JSON.search(row))
+            self.renumbered = self.renumbered or is_renumbered_row(row)
             (self._blank if '"type": "bnode"' in row else self._named).append(hash(row))
             self.skipped.add(hash(row))
 

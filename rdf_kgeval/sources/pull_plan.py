@@ -1,6 +1,5 @@
 """The plan of a pull: units of triples that an endpoint counts, to be fetched and verified one by one."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -8,7 +7,8 @@ from rdf_kgeval.beliefs.table import Role, Triple
 from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.errors import EndpointError, InputError
 from rdf_kgeval.namespaces import RDF_TYPE
-from rdf_kgeval.sources.endpoint.client import Answer, Endpoint
+from rdf_kgeval.sources.endpoint.client import Endpoint
+from rdf_kgeval.sources.endpoint.counts import count, count_by_predicate
 from rdf_kgeval.sources.scope import Scope, ScopeQuery
 
 PAGE = 50_000
@@ -121,41 +121,6 @@ def _plan_by_predicate(endpoint: Endpoint, scope: Scope) -> Plan:
     )
 
 
-def count_by_predicate(endpoint: Endpoint, grouped: str, name: str = "p") -> dict[str, int]:
-    """Triples by predicate; a predicate that is not valid RDF stands there as its row in JSON.
-
-    Args:
-        endpoint: where to ask.
-        grouped: a query for the predicates, under this name, and their numbers ?n.
-        name: the variable of the predicate.
-    """
-    answer = endpoint.select(grouped, [name, "n"])
-    counts = _counts(endpoint, answer)
-    size = answer.limit
-    if size is None or len(counts) < size:
-        return counts
-    counts = {}
-    while True:
-        page = (
-            f"SELECT ?{name} ?n WHERE {{ {{ {grouped} ORDER BY ?{name} }} }} "
-            f"LIMIT {size} OFFSET {len(counts)}"
-        )
-        more = _counts(endpoint, endpoint.select(page, [name, "n"]))
-        # A server that ignores OFFSET sends the same page for ever.
-        is_last = len(more) < size or more.keys() <= counts.keys()
-        counts |= more
-        if is_last:
-            return counts
-
-
-def _counts(endpoint: Endpoint, answer: Answer) -> dict[str, int]:
-    counts = {p: as_count(endpoint, n) for p, n in answer.rows if p is not None}
-    for row in answer.skipped:
-        number = re.search(r'"n": {[^{}]*"value": ("\d+")', row)
-        counts[row] = as_count(endpoint, number and number[1])
-    return counts
-
-
 def _groups(counts: list[tuple[str, int]]) -> Iterator[list[str]]:
     """Put predicates together as long as their triples fit in one page."""
     group: list[str] = []
@@ -240,20 +205,3 @@ def _decoration_units(endpoint: Endpoint, scope: Scope, decorations: Sequence[st
         for which in entities
     ]
     return [replace(unit, rows=count(endpoint, unit.count_distinct())) for unit in units]
-
-
-def count(endpoint: Endpoint, query: str) -> int:
-    """Send a query for one number ?n."""
-    rows = endpoint.select(query, ["n"]).rows
-    return as_count(endpoint, rows[0][0] if len(rows) == 1 else None)
-
-
-def as_count(endpoint: Endpoint, term: str | None) -> int:
-    """The number that a term of a COUNT stands for."""
-    number = re.match('"([0-9]{1,18})"', term or "")
-    if number is None:
-        raise EndpointError(
-            f"{endpoint.name} answered COUNT with {printable(str(term), 80)}; "
-            "check that it is a SPARQL 1.1 endpoint"
-        )
-    return int(number[1])

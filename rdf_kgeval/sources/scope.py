@@ -1,15 +1,21 @@
-"""Scope: which triples of a source are the beliefs to evaluate."""
+"""Scope: which triples of a source are the beliefs to evaluate, and its application to what was read."""
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
+import numpy as np
 import pyoxigraph as ox
 
-from rdf_kgeval.beliefs.table import Triple
-from rdf_kgeval.beliefs.terms import iri_term, rdflib_term
+from rdf_kgeval.beliefs.blank_nodes import Quad
+from rdf_kgeval.beliefs.builder import BeliefsBuilder
+from rdf_kgeval.beliefs.sparql import BeliefStore
+from rdf_kgeval.beliefs.table import Beliefs, Role, Triple
+from rdf_kgeval.beliefs.terms import iri, iri_term, oxigraph_text, rdflib_term
 from rdf_kgeval.common.text import printable
+from rdf_kgeval.common.types import Bools
 from rdf_kgeval.errors import InputError
 
 
@@ -173,3 +179,79 @@ def _construct_parts(prologue: str, form: str, name: str) -> tuple[SubSelect, ..
     if not parts:
         raise InputError(f"{name} has an empty CONSTRUCT template; write the triples to evaluate into it")
     return tuple(sorted(parts, key=lambda part: part.template))
+
+
+def apply_scope(beliefs: Beliefs, scope: Scope) -> Beliefs:
+    """Make what lies outside the scope background, for rules, labels and people."""
+    if scope.query is not None:
+        return _apply_query(beliefs, scope, scope.query)
+    beliefs = demote_blank_nodes(beliefs)
+    inside = np.ones(len(beliefs), dtype=bool)
+    if scope.predicates:
+        inside &= np.isin(
+            beliefs.p, [n for p in scope.predicates if (n := beliefs.terms.find(p)) is not None]
+        )
+    if scope.graph:
+        graph = beliefs.terms.find(scope.graph)
+        in_graph = np.zeros(len(beliefs), dtype=bool)
+        in_graph[beliefs.graph_row[beliefs.graph_term == graph]] = graph is not None
+        inside &= in_graph
+    return _demote(beliefs, ~inside)
+
+
+def demote_blank_nodes(beliefs: Beliefs) -> Beliefs:
+    """Make triples with blank nodes background, because nobody can judge them alone."""
+    blank = beliefs.is_blank()
+    return _demote(beliefs, blank[beliefs.s] | blank[beliefs.o])
+
+
+def _demote(beliefs: Beliefs, rows: Bools) -> Beliefs:
+    role = beliefs.role.copy()
+    role[rows & (role == Role.BELIEF)] = Role.BACKGROUND
+    return beliefs.with_roles(role)
+
+
+def _apply_query(beliefs: Beliefs, scope: Scope, query: ScopeQuery) -> Beliefs:
+    if query.federated:
+        raise InputError(f"{query.name} uses SERVICE, which files cannot answer; take it out")
+    store = BeliefStore(beliefs)
+    role = beliefs.role.copy()
+    role[role == Role.BELIEF] = Role.BACKGROUND
+    made: list[Quad] = []
+    for triple in _query_triples(store, scope, query):
+        rows = store.rows(*triple)
+        role[rows] = np.maximum(role[rows], Role.BELIEF)
+        if not rows:
+            made.append((*triple, ""))
+    beliefs = beliefs.with_roles(role)
+    if not made:
+        return beliefs
+    builder = BeliefsBuilder()
+    builder.add(made, Role.BELIEF)
+    builder.add_all(beliefs)
+    return builder.build()
+
+
+def rows_of_query(beliefs: Beliefs, query: ScopeQuery) -> list[int]:
+    """Find the rows that a query names; what the graph does not have is left out."""
+    store = BeliefStore(beliefs)
+    return [row for triple in _query_triples(store, Scope(), query) for row in store.rows(*triple)]
+
+
+def _query_triples(store: BeliefStore, scope: Scope, query: ScopeQuery) -> Iterator[Triple]:
+    graph = ox.NamedNode(iri(scope.graph)) if scope.graph else None
+    try:
+        result = store.store.query(query.text, default_graph=graph, use_default_graph_as_union=graph is None)
+        if isinstance(result, ox.QueryTriples):
+            triples = [(t.subject, t.predicate, t.object) for t in result]
+        else:
+            triples = [(row["s"], row["p"], row["o"]) for row in cast(ox.QuerySolutions, result)]
+    except (OSError, ValueError, RuntimeError) as error:
+        raise InputError(f"{query.name} failed: {printable(str(error), 200)}") from error
+    for s, p, o in triples:
+        if not isinstance(s, (ox.NamedNode, ox.BlankNode)) or not isinstance(p, ox.NamedNode) or o is None:
+            raise InputError(
+                f"{query.name} gives {printable(f'{s} {p} {o}', 200)}, which is not a triple: bind ?s to an "
+                "IRI or blank node, ?p to an IRI and ?o to anything"
+            )
+        yield str(s), str(p), oxigraph_text(o)

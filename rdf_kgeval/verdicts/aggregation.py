@@ -9,10 +9,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from rdf_kgeval.common.types import Bools, Float64s, Int64s
 
 RIGHT, WRONG = 8.0, 2.0
 """Before anything is known of annotators, each counts as one who was right so often and wrong so often."""
@@ -26,9 +24,9 @@ STEPS, TOLERANCE = 500, 1e-7
 class Votes:
     """Who said what of which task; tasks and workers are numbered from 0."""
 
-    task: Ints
-    worker: Ints
-    true: Floats
+    task: Int64s
+    worker: Int64s
+    true: Float64s
     """1 where the answer was true, 0 where it was false."""
 
     @property
@@ -46,29 +44,29 @@ class Votes:
 class Aggregate:
     """What votes come to."""
 
-    odds: Floats
+    odds: Float64s
     """For each task, the logarithm of how much likelier its votes are if it is true than if it is false."""
-    decided: NDArray[np.bool_]
+    decided: Bools
     """Whether they decide it; ties do not."""
     share: float
     """The share of true tasks."""
-    sensitivity: Floats
+    sensitivity: Float64s
     """For each worker, the share of true tasks called true."""
-    specificity: Floats
+    specificity: Float64s
     """For each worker, the share of false tasks called false."""
 
     @property
-    def truth(self) -> Floats:
+    def truth(self) -> Float64s:
         """For each task, the probability that it is true if true and false were as likely before."""
         return _sigmoid(self.odds)
 
     @property
-    def posterior(self) -> Floats:
+    def posterior(self) -> Float64s:
         """For each task, the probability that it is true, given how many tasks are."""
         return _sigmoid(self.odds + _logit(self.share))
 
     @property
-    def accuracy(self) -> Floats:
+    def accuracy(self) -> Float64s:
         """For each worker, the share of tasks judged rightly."""
         return self.share * self.sensitivity + (1 - self.share) * self.specificity
 
@@ -118,7 +116,7 @@ def dawid_skene(votes: Votes) -> Aggregate:
     count = np.bincount(task, minlength=n)
     voted = count > 0
     probability = (np.bincount(task, true, n) + 0.5) / (count + 1.0)
-    odds: Floats = np.zeros(n)
+    odds: Float64s = np.zeros(n)
     share, before = 0.5, np.zeros(n)
     sensitivity = specificity = np.full(m, RIGHT / (RIGHT + WRONG))
     for _ in range(STEPS):
@@ -136,12 +134,12 @@ def dawid_skene(votes: Votes) -> Aggregate:
     return Aggregate(odds, np.abs(odds) >= TIE, share, sensitivity, specificity)
 
 
-def _rate(worker: Ints, right: Floats, all_: Floats, m: int) -> Floats:
-    rate: Floats = (np.bincount(worker, right, m) + RIGHT) / (np.bincount(worker, all_, m) + RIGHT + WRONG)
+def _rate(worker: Int64s, right: Float64s, all_: Float64s, m: int) -> Float64s:
+    rate: Float64s = (np.bincount(worker, right, m) + RIGHT) / (np.bincount(worker, all_, m) + RIGHT + WRONG)
     return rate
 
 
-def agreement(task: Ints, value: Ints) -> float | None:
+def agreement(task: Int64s, value: Int64s) -> float | None:
     """Krippendorff's alpha for nominal values: 1 where all agree, 0 where they agree as if by chance.
 
     None where no task has two values, or all values are the same: nothing can be told then.
@@ -201,6 +199,6 @@ def _logit(p: float) -> float:
     return math.log(p / (1.0 - p))
 
 
-def _sigmoid(x: Floats) -> Floats:
-    found: Floats = 1.0 / (1.0 + np.exp(-np.clip(x, -700.0, 700.0)))
+def _sigmoid(x: Float64s) -> Float64s:
+    found: Float64s = 1.0 / (1.0 + np.exp(-np.clip(x, -700.0, 700.0)))
     return found

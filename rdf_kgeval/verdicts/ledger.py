@@ -1,4 +1,4 @@
-"""Opinions: everybody's standing answers on each belief, and what they come to."""
+"""The ledger of verdicts: everybody's standing answers on each belief, and what they come to."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rdf_kgeval.verdicts.aggregation import Aggregate, Votes, agreement, dawid_skene, majority, vote
-from rdf_kgeval.verdicts.log import AMBIGUOUS, FALSE, TRUE, Answer, Drawn, Record, Verdict
+from rdf_kgeval.verdicts.log import AMBIGUOUS, FALSE, TRUE, Answer, Drawn, LogRecord, Verdict
 
 AGGREGATORS = {"dawid-skene": dawid_skene, "majority": vote}
 """What several answers on a belief can be put together by."""
@@ -36,8 +36,8 @@ class Changes(NamedTuple):
     """They have now all answers that they need, in the order in which they got them."""
 
 
-class Opinions:
-    """Standing answers by belief, in the order in which beliefs got the answers that they need.
+class Ledger:
+    """Keeps the records of the log and the answers that stand.
 
     With one answer to a belief, annotators are taken at their word. With several, they are weighed, and what
     they come to is a probability. An expert's word settles a belief.
@@ -54,6 +54,8 @@ class Opinions:
         self._redundancy = redundancy
         self._aggregate = AGGREGATORS[aggregator]
         self._weighed = weighed
+        self.records: list[LogRecord] = []
+        """All that was taken, in order."""
         self.said: dict[int, dict[str, Verdict]] = {}
         """By position and annotator."""
         self.n_verdicts = 0
@@ -63,8 +65,9 @@ class Opinions:
         self._fresh: dict[int, None] = {}
         self._findings: dict[int, Finding] = {}
 
-    def take(self, record: Record, position: int) -> None:
-        """An answer, which replaces the annotator's earlier one, or its retraction."""
+    def take(self, record: LogRecord, position: int) -> None:
+        """Enter an answer, which replaces the annotator's earlier one, or its retraction."""
+        self.records.append(record)
         said = self.said.setdefault(position, {})
         self.n_verdicts -= said.pop(record.annotator, None) is not None
         if isinstance(record, Verdict):
@@ -85,8 +88,16 @@ class Opinions:
         else:
             self._changed.add(position)
 
+    def last(self, annotator: str) -> Verdict | None:
+        """Return the annotator's last answer that stands."""
+        standing = {id(verdict) for said in self.said.values() for verdict in said.values()}
+        for record in reversed(self.records):
+            if record.annotator == annotator and isinstance(record, Verdict) and id(record) in standing:
+                return record
+        return None
+
     def missing(self, position: int) -> int:
-        """How many answers the belief still needs."""
+        """Count the answers that the belief still needs."""
         said = self.said.get(position, {}).values()
         if any(verdict.expert for verdict in said):
             return 0

@@ -60,10 +60,10 @@ class Retraction:
     time: str
 
 
-Record = Verdict | Retraction
+LogRecord = Verdict | Retraction
 
 
-def belief_of(record: Record) -> str:
+def belief_of(record: LogRecord) -> str:
     """The id of the belief that a record is about."""
     return record.belief if isinstance(record, Verdict) else record.retract
 
@@ -73,7 +73,7 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def standing(records: Iterable[Record]) -> list[Verdict]:
+def standing(records: Iterable[LogRecord]) -> list[Verdict]:
     """The verdicts that nobody took back, in order; an annotator's later answer on a belief replaces."""
     verdicts: dict[tuple[str, str], Verdict] = {}
     for record in records:
@@ -83,12 +83,12 @@ def standing(records: Iterable[Record]) -> list[Verdict]:
     return list(verdicts.values())
 
 
-def read_log(path: Path) -> list[Record]:
+def read_log(path: Path) -> list[LogRecord]:
     """All whole records of a log; none where there is no log yet."""
     return read_records(path, _NOUN, _from_json)
 
 
-class VerdictLog(JsonLog[Record]):
+class VerdictLog(JsonLog[LogRecord]):
     """A log opened for appending by one process at a time.
 
     Raises:
@@ -102,11 +102,11 @@ class VerdictLog(JsonLog[Record]):
 _NOUN = "verdict"
 
 
-def _to_json(record: Record) -> dict[str, Any]:
+def _to_json(record: LogRecord) -> dict[str, Any]:
     return {name: value for name, value in asdict(record).items() if value is not None}
 
 
-def _from_json(value: dict[str, Any]) -> Record:
+def _from_json(value: dict[str, Any]) -> LogRecord:
     if "retract" in value:
         return checked(Retraction(**value))
     return checked(Verdict(**{**value, "answer": Answer(value["answer"]), "drawn": Drawn(value["drawn"])}))

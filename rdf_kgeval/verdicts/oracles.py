@@ -5,11 +5,13 @@ import sys
 import urllib.parse
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from pathlib import Path
 from typing import IO, Protocol
 
 import pyoxigraph as ox
 
+from rdf_kgeval.beliefs.names import Names
 from rdf_kgeval.beliefs.table import Triple
 from rdf_kgeval.beliefs.terms import iri_term, oxigraph_text, parse_term
 from rdf_kgeval.common.text import printable
@@ -32,12 +34,24 @@ class Wish(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """One belief, as a person meets it."""
+    """One belief, as a person meets it; what a person reads is made when it is read."""
 
-    triple: Triple
-    sentence: str
+    position: int
+    """Its place among the beliefs to be evaluated."""
+    row: int
+    names: Names
     progress: str
     """How far the evaluation is, such as "12 of 140"."""
+
+    @cached_property
+    def triple(self) -> Triple:
+        """The belief in N-Triples terms."""
+        return self.names.beliefs.triple(self.row)
+
+    @cached_property
+    def sentence(self) -> str:
+        """The belief in words."""
+        return self.names.sentence(self.row)
 
     @property
     def search(self) -> str:

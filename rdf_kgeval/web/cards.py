@@ -8,7 +8,7 @@ import numpy as np
 
 from rdf_kgeval.beliefs.terms import iri
 from rdf_kgeval.common.text import printable
-from rdf_kgeval.evaluation.evaluation import Evaluation
+from rdf_kgeval.evaluation.state import State
 from rdf_kgeval.namespaces import PROVENANCE
 
 NEIGHBOURS = 5
@@ -41,7 +41,7 @@ class Card:
     search: str
 
 
-def make_card(evaluation: Evaluation, position: int) -> Card:
+def make_card(evaluation: State, position: int) -> Card:
     """The card of a belief."""
     beliefs, names = evaluation.graph.beliefs, evaluation.names
     row = int(beliefs.rows[position])
@@ -78,7 +78,7 @@ def web_address(term: str) -> str | None:
     return address if parts.scheme in ("http", "https") and parts.netloc and address.isprintable() else None
 
 
-def _near(evaluation: Evaluation, term: int, row: int) -> Iterator[int]:
+def _near(evaluation: State, term: int, row: int) -> Iterator[int]:
     """The first rows about a term that tell something besides its name."""
     beliefs, silent = evaluation.graph.beliefs, evaluation.names.label_predicates
     low, high = (int(np.searchsorted(beliefs.s, term, side)) for side in ("left", "right"))
@@ -87,7 +87,7 @@ def _near(evaluation: Evaluation, term: int, row: int) -> Iterator[int]:
         yield other
 
 
-def _sources(evaluation: Evaluation, row: int) -> Iterator[Link]:
+def _sources(evaluation: State, row: int) -> Iterator[Link]:
     """The named graphs of the row, and what the subject is said to come from."""
     beliefs = evaluation.graph.beliefs
     low, high = (int(np.searchsorted(beliefs.graph_row, row, side)) for side in ("left", "right"))

@@ -8,7 +8,7 @@ before it is wanted, so nobody waits for thinking.
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -16,9 +16,9 @@ from functools import lru_cache, partial
 from typing import NamedTuple
 
 from rdf_kgeval.errors import RunError
-from rdf_kgeval.evaluation.evaluation import Evaluation
 from rdf_kgeval.evaluation.procedure import Request
-from rdf_kgeval.verdicts.log import AMBIGUOUS, Answer, Record, Retraction, Verdict, belief_of, now
+from rdf_kgeval.evaluation.state import State
+from rdf_kgeval.verdicts.log import AMBIGUOUS, Answer, LogRecord, Retraction, Verdict, belief_of, now
 from rdf_kgeval.web.cards import Card, make_card
 from rdf_kgeval.web.people import Open, Person, Standing, Thought
 
@@ -35,20 +35,11 @@ class Desk:
 
     Args:
         evaluation: takes the answers in; nobody else may use it meanwhile.
-        append: writes records to the log, all or none.
-        records: what the log holds.
         people: annotators and experts by name.
     """
 
-    def __init__(
-        self,
-        evaluation: Evaluation,
-        append: Callable[..., None],
-        records: Sequence[Record],
-        people: Iterable[Person],
-    ) -> None:
+    def __init__(self, evaluation: State, people: Iterable[Person]) -> None:
         self._evaluation = evaluation
-        self._append = append
         self._card = lru_cache(maxsize=4096)(partial(make_card, evaluation))
         self.people = {person.name: person for person in people}
         self._experts = any(person.expert for person in self.people.values())
@@ -60,9 +51,9 @@ class Desk:
         self._to_write, self._to_think, self._at_rest = (asyncio.Event() for _ in range(3))
         self._to_think.set()
         self.standing = Standing()
-        self.records: list[Record] = []
+        self.records: list[LogRecord] = []
         """Everything that is on disk."""
-        for record in records:
+        for record in evaluation.records:
             self._count(record)
         self._taken = len(self.records)
         """How many of them the evaluation has taken in."""
@@ -77,7 +68,7 @@ class Desk:
         finally:
             writer.shutdown()
             thinker.shutdown()
-            self._evaluation.record(*self.records[self._taken :])
+            self._evaluation.take(*self.records[self._taken :])
 
     async def ready(self) -> None:
         """Wait until there is something to show."""
@@ -220,7 +211,7 @@ class Desk:
         request = Request(position, verdict.drawn, verdict.probability, workers)
         return Open(request, self._card(position), said)
 
-    async def _log(self, person: Person, record: Record, finish: Callable[[], None]) -> None:
+    async def _log(self, person: Person, record: LogRecord, finish: Callable[[], None]) -> None:
         """Have a record written and then finish, though nobody may wait for it any more."""
         item = _Unwritten(person, record, finish, asyncio.get_running_loop().create_future())
         person.writing = True
@@ -234,7 +225,7 @@ class Desk:
             self._to_write.clear()
             batch, self._unwritten = self._unwritten, []
             records = [item.record for item in batch]
-            trouble = await loop.run_in_executor(writer, self._try_to_append, records)
+            trouble = await loop.run_in_executor(writer, self._try_to_write, records)
             for item in batch:
                 item.person.writing = False
                 if trouble:
@@ -245,14 +236,14 @@ class Desk:
                 item.done.set_result(None)
             self._wake()
 
-    def _try_to_append(self, records: list[Record]) -> RunError | None:
+    def _try_to_write(self, records: list[LogRecord]) -> RunError | None:
         try:
-            self._append(*records)
+            self._evaluation.write(*records)
         except RunError as error:
             return error
         return None
 
-    def _count(self, record: Record) -> None:
+    def _count(self, record: LogRecord) -> None:
         """Note who said what."""
         belief, name = belief_of(record), record.annotator
         self.records.append(record)
@@ -283,7 +274,7 @@ class Desk:
 
     def _consider(self, known: int, out: dict[int, int]) -> Thought:
         evaluation = self._evaluation
-        evaluation.record(*self.records[self._taken : known])
+        evaluation.take(*self.records[self._taken : known])
         self._taken = known
         stopped = evaluation.stopped
         requests = evaluation.next(2 * len(self.people) + SPARE, out)
@@ -332,7 +323,7 @@ class Desk:
 
 class _Unwritten(NamedTuple):
     person: Person
-    record: Record
+    record: LogRecord
     finish: Callable[[], None]
     done: "asyncio.Future[None]"
 

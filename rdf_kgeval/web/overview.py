@@ -5,7 +5,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from rdf_kgeval.evaluation.evaluation import Evaluation
+from rdf_kgeval.evaluation.state import State
 from rdf_kgeval.publishing.report.charts import Bar, bars, course, shares
 from rdf_kgeval.web.cards import shown
 from rdf_kgeval.web.desk import Desk
@@ -23,9 +23,9 @@ class Overview:
         make: makes an evaluation without verdicts.
     """
 
-    def __init__(self, make: Callable[[], Evaluation]) -> None:
+    def __init__(self, make: Callable[[], State]) -> None:
         self._make = make
-        self._evaluation: Evaluation | None = None
+        self._evaluation: State | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="overview")
         self._taken = 0
         self._lock = asyncio.Lock()
@@ -53,7 +53,7 @@ class Overview:
 
     def _look(self, desk: Desk, seen: int) -> dict[str, Any]:
         evaluation = self._evaluation = self._evaluation or self._make()
-        evaluation.record(*desk.records[self._taken : seen])
+        evaluation.take(*desk.records[self._taken : seen])
         self._taken = seen
         result = evaluation.to_json()
         names = evaluation.names

@@ -20,6 +20,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rdf_kgeval.errors import RunError
+from rdf_kgeval.publishing.report.templates import environment
 from rdf_kgeval.verdicts.log import Answer
 from rdf_kgeval.verdicts.oracles import Wish
 from rdf_kgeval.web.access import OWNER, Access
@@ -154,13 +155,7 @@ class Site:
 
     @cached_property
     def _templates(self) -> jinja2.Environment:
-        return jinja2.Environment(
-            loader=jinja2.FileSystemLoader(_HERE / "templates"),
-            autoescape=True,
-            undefined=jinja2.StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
+        return environment(_HERE / "templates")
 
 
 def from_elsewhere(request: Request) -> bool:

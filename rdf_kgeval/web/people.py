@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from rdf_kgeval.evaluation.procedure import Estimated, Request
+from rdf_kgeval.estimation.design import Estimate
+from rdf_kgeval.evaluation.procedure import Request
 from rdf_kgeval.verdicts.log import Verdict
 from rdf_kgeval.web.cards import Card
 
@@ -52,7 +53,7 @@ class Standing:
 
     verdicts: int = 0
     budget: int | None = None
-    estimate: Estimated | None = None
+    estimate: Estimate | None = None
     level: float = 0.95
     stopped: str | None = None
     sampled: bool = False

@@ -4,19 +4,17 @@ import asyncio
 import os
 import socket
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import uvicorn
 
 from rdf_kgeval.common.disk import read_plain
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.evaluation.evaluation import Evaluation
-from rdf_kgeval.runs.run import Run, draw_further, new_evaluation, open_log
-from rdf_kgeval.web.access import OWNER, open_access
+from rdf_kgeval.pipeline import Evaluation, evaluation_of
+from rdf_kgeval.runs.run import Run
+from rdf_kgeval.web.access import OWNER, Access, open_access
 from rdf_kgeval.web.desk import Desk
 from rdf_kgeval.web.overview import Overview
 from rdf_kgeval.web.pages import Site
@@ -39,81 +37,84 @@ class Serving:
     """End when there is no more to ask."""
 
 
-def serve(
-    run: Run,
-    serving: Serving,
-    options: Mapping[str, Any],
-    *,
-    threads: int = 1,
-    told: Callable[[Evaluation, Mapping[str, str]], None],
-) -> Evaluation:
-    """Serve the pages of a run until it is interrupted; the evaluation as it then stands.
+class Pages:
+    """A `Consult`: serves pages on which people judge the beliefs of a run.
 
     Args:
-        run: an opened run directory.
-        serving: who and where.
-        options: fields of `Settings` as a user gives them.
-        threads: how many threads may look ahead.
+        serving: who is served, and where; after a further draw the port stays the same.
         told: called with the links once the pages can be opened; the owner's has the empty name.
     """
-    people = [Person(name) for name in serving.annotators]
-    people += [Person(name, expert=True) for name in serving.experts]
-    access = open_access(run.folder, [person.name for person in people])
-    with open_log(run, options) as log, _bound(serving.host, serving.port) as bound:
-        evaluation = new_evaluation(run, log.records, threads)
-        evaluation.position(evaluation.belief(0))  # makes the table of ids now, not under the first answer
-        host, port = bound.getsockname()[:2]
-        base = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-        links = {name: f"{base}/in/{access.token(name)}" for name in (*access.names, OWNER)}
 
-        async def main() -> None:
-            desk = Desk(evaluation, log.append, log.records, people)
-            overview = Overview(lambda: new_evaluation(run, (), 1))
-            site = Site(
-                access=access,
-                desk=desk,
-                overview=overview,
-                title=printable(run.folder.resolve().name, 60),
-                guidelines=read_guidelines(run.folder / "guidelines.md"),
-            )
-            config = uvicorn.Config(
-                site.app(),
-                log_level="error",
-                access_log=False,
-                server_header=False,
-                lifespan="off",
-                timeout_graceful_shutdown=5,
-                limit_concurrency=2000,
-            )
-            server = uvicorn.Server(config)
-            working = asyncio.create_task(desk.run())
+    def __init__(self, serving: Serving, told: Callable[[Evaluation, Mapping[str, str]], None]) -> None:
+        self._serving = serving
+        self._told = told
+
+    def __call__(self, evaluation: Evaluation) -> bool:
+        """Serve until the evaluation stops or more must be drawn (true), or Ctrl-C (false)."""
+        run, serving = evaluation.run, self._serving
+        if run is None:
+            raise InputError("pages need a run directory, which keeps the links; make one first")
+        people = [Person(name) for name in serving.annotators]
+        people += [Person(name, expert=True) for name in serving.experts]
+        access = open_access(run.folder, [person.name for person in people])
+        with _bound(serving.host, serving.port) as bound:
+            host, port = bound.getsockname()[:2]
+            self._serving = replace(serving, port=port)
+            base = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+            links = {name: f"{base}/in/{access.token(name)}" for name in (*access.names, OWNER)}
+            evaluation.position(evaluation.belief(0))  # makes the table of ids before the first answer
             try:
-                await asyncio.wait(
-                    [working, asyncio.ensure_future(desk.ready())], return_when="FIRST_COMPLETED"
-                )
-                if not working.done():
-                    told(evaluation, links)
-                    serving_ = asyncio.create_task(server.serve(sockets=[bound]))
-                    watching = asyncio.create_task(_watch(desk, server, serving.until_stopped))
-                    await asyncio.wait([working, serving_], return_when="FIRST_COMPLETED")
-                    server.should_exit = True
-                    await serving_
-                    watching.cancel()
-            finally:
-                overview.close()
-                working.cancel()
-                await asyncio.wait([working])
-                if not working.cancelled() and (error := working.exception()):
-                    raise error.exceptions[0] if isinstance(error, ExceptionGroup) else error
+                asyncio.run(self._serve(evaluation, run, people, access, bound, links))
+            except KeyboardInterrupt:
+                return False
+        return True
 
-        interrupted = True
-        with suppress(KeyboardInterrupt):
-            asyncio.run(main())
-            interrupted = False
-    if interrupted or not evaluation.short:
-        return evaluation
-    more = draw_further(run, evaluation.short, None, lambda *_: None)
-    return serve(more, replace(serving, port=port), options, threads=threads, told=told)
+    async def _serve(
+        self,
+        evaluation: Evaluation,
+        run: Run,
+        people: Sequence[Person],
+        access: Access,
+        bound: socket.socket,
+        links: Mapping[str, str],
+    ) -> None:
+        """Run the desk and the server beside each other; the first to end ends the other."""
+        desk = Desk(evaluation, people)
+        overview = Overview(lambda: evaluation_of(run))
+        site = Site(
+            access=access,
+            desk=desk,
+            overview=overview,
+            title=printable(run.folder.resolve().name, 60),
+            guidelines=read_guidelines(run.folder / "guidelines.md"),
+        )
+        config = uvicorn.Config(
+            site.app(),
+            log_level="error",
+            access_log=False,
+            server_header=False,
+            lifespan="off",
+            timeout_graceful_shutdown=5,
+            limit_concurrency=2000,
+        )
+        server = uvicorn.Server(config)
+        working = asyncio.create_task(desk.run())
+        try:
+            await asyncio.wait([working, asyncio.ensure_future(desk.ready())], return_when="FIRST_COMPLETED")
+            if not working.done():
+                self._told(evaluation, links)
+                serving = asyncio.create_task(server.serve(sockets=[bound]))
+                watching = asyncio.create_task(_watch(desk, server, self._serving.until_stopped))
+                await asyncio.wait([working, serving], return_when="FIRST_COMPLETED")
+                server.should_exit = True
+                await serving
+                watching.cancel()
+        finally:
+            overview.close()
+            working.cancel()
+            await asyncio.wait([working])
+            if not working.cancelled() and (error := working.exception()):
+                raise error.exceptions[0] if isinstance(error, ExceptionGroup) else error
 
 
 async def _watch(desk: Desk, server: uvicorn.Server, until_stopped: bool) -> None:

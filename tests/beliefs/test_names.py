@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 import rdf_kgeval as kgeval
-from rdf_kgeval.beliefs.names import Labels, readable
+from rdf_kgeval.beliefs.names import Names, readable
 
 TURTLE = """@prefix : <http://example.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
 @prefix skos: <http://www.w3.org/2004/02/skos/core#> .
@@ -14,34 +14,34 @@ TURTLE = """@prefix : <http://example.org/> . @prefix rdfs: <http://www.w3.org/2
 
 
 @pytest.fixture
-def labels(tmp_path: Path) -> Labels:
+def labels(tmp_path: Path) -> Names:
     (tmp_path / "kg.ttl").write_text(TURTLE)
-    return Labels(beliefs=kgeval.read_beliefs(tmp_path / "kg.ttl"))
+    return Names(beliefs=kgeval.read_beliefs(tmp_path / "kg.ttl"))
 
 
-def term(labels: Labels, name: str) -> int:
+def term(labels: Names, name: str) -> int:
     found = labels.beliefs.terms.find(f"<http://example.org/{name}>")
     assert found is not None
     return found
 
 
-def test_the_reader_s_language_comes_first(labels: Labels) -> None:
+def test_the_reader_s_language_comes_first(labels: Names) -> None:
     arena = term(labels, "JoeLouisArena")
     assert labels.of(arena) == "Joe Louis Arena"
-    assert Labels(beliefs=labels.beliefs, lang="de").of(arena) == "Arena"
-    assert Labels(beliefs=labels.beliefs, lang="fr").of(arena) == "JLA"
+    assert Names(beliefs=labels.beliefs, lang="de").of(arena) == "Arena"
+    assert Names(beliefs=labels.beliefs, lang="fr").of(arena) == "JLA"
 
 
-def test_the_first_property_comes_first_and_the_iri_last(labels: Labels) -> None:
+def test_the_first_property_comes_first_and_the_iri_last(labels: Names) -> None:
     team = term(labels, "RedWings")
     assert labels.of(team) == "Red Wings"
-    only = Labels(beliefs=labels.beliefs, properties=["http://www.w3.org/2000/01/rdf-schema#label"])
+    only = Names(beliefs=labels.beliefs, properties=["http://www.w3.org/2000/01/rdf-schema#label"])
     assert only.of(team) == "Red Wings"
     assert only.of(term(labels, "SportsTeam")) == "Sports Team"
-    assert Labels(beliefs=labels.beliefs, properties=["http://example.org/none"]).of(team) == "Red Wings"
+    assert Names(beliefs=labels.beliefs, properties=["http://example.org/none"]).of(team) == "Red Wings"
 
 
-def test_sentences_name_types(labels: Labels) -> None:
+def test_sentences_name_types(labels: Names) -> None:
     sentences = {labels.sentence(row) for row in labels.beliefs.rows}
     assert "Joe Louis Arena (Stadium) is home stadium of Red Wings (Sports Team)" in sentences
     assert "Red Wings is a Sports Team" in sentences

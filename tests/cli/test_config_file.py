@@ -18,7 +18,8 @@ from rdf_kgeval.cli.config_file import TABLES, read_config, repeat_config, write
 from rdf_kgeval.cli.evaluate import evaluate
 from rdf_kgeval.cli.options import MethodOptions
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.evaluation.settings import METHODS, Settings
+from rdf_kgeval.evaluation.methods import METHODS
+from rdf_kgeval.evaluation.settings import Settings
 from tests.functional.test_cli import EXAMPLE, kgeval
 
 PARAMETERS = inspect.signature(evaluate).parameters
@@ -157,7 +158,7 @@ methods = st.fixed_dictionaries(
 )
 
 
-@given(method=st.sampled_from(METHODS), options=methods)
+@given(method=st.sampled_from(list(METHODS)), options=methods)
 @example(method="greedy/inferable", options={"budget": "140", "redundancy": "paper"})
 def test_a_run_s_settings_can_be_repeated(method: str, options: dict[str, Any]) -> None:
     policy, _, estimator = method.partition("/")

@@ -16,7 +16,8 @@ from rdf_kgeval.common.memory import LEAST, Space, in_words, parse_size
 from rdf_kgeval.coupling.tables import open_tables
 from rdf_kgeval.errors import InputError, RunError
 from rdf_kgeval.inference.lookahead import Live
-from rdf_kgeval.runs.create import Coupling, create_run
+from rdf_kgeval.pipeline import prepare
+from rdf_kgeval.runs.create import Coupling
 from rdf_kgeval.runs.run import open_run
 from rdf_kgeval.sources.load import Sources
 from tests.support.records import EXAMPLE
@@ -55,9 +56,7 @@ def test_large_arrays_are_files_that_nobody_sees(tmp_path: Path) -> None:
 
 def _made(folder: Path, limit: int | None) -> Path:
     coupling = Coupling(ontologies=[EXAMPLE / "ontology.ttl"], rules=[EXAMPLE / "rules"])
-    create_run(
-        folder, Sources(files=[EXAMPLE / "kg.ttl"]), coupling, "en", lambda *_: None, memory_limit=limit
-    )
+    prepare(folder, Sources(files=[EXAMPLE / "kg.ttl"]), coupling, memory_limit=limit)
     return folder
 
 

@@ -13,7 +13,7 @@ from rdf_kgeval.coupling.graph import couple
 from rdf_kgeval.coupling.grounding import ground
 from rdf_kgeval.coupling.vocabulary import Vocabulary
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.rules.rule import Compare, Rule, Source, StartsWith, Values
+from rdf_kgeval.rules.rule import Compare, Rule, RuleOrigin, StartsWith, Values
 from tests.support.rulecases import beliefs_of, constraints_of
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -34,7 +34,7 @@ CROSS = Rule(
     id="cross",
     body=(("?x", iri("p"), "?y"), ("?z", iri("q"), "?w")),
     head=None,
-    source=Source("rules/cross.rq", 3),
+    source=RuleOrigin("rules/cross.rq", 3),
 )
 
 

@@ -7,9 +7,11 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from rdf_kgeval.estimation import DESIGNS, Population, intervals
+from rdf_kgeval.estimation import intervals
 from rdf_kgeval.estimation.calibration import ASSISTED_FACTORS, FACTORS, FIXED_WIDTH, LEVELS, MARGINS
+from rdf_kgeval.estimation.population import Population
 from rdf_kgeval.verdicts.log import NOT_ASKED
+from tests.support.designs import design_of
 
 
 @pytest.fixture
@@ -115,7 +117,7 @@ def test_intervals_of_predicates_cover_on_average() -> None:
     for seed in range(60):
         shares = rng.beta(9, 1, 9)
         gold = (rng.random(len(predicate)) < shares[predicate]).astype(np.int8)
-        design = DESIGNS["stratified/bayes"](population, seed=seed)
+        design = design_of("stratified/bayes", population, seed=seed)
         answers = np.full(len(gold), NOT_ASKED, np.int8)
         while not design.reached(answers):
             for draw in design.next(answers, 100):

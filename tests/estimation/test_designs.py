@@ -1,6 +1,7 @@
 """Sampling designs: draws, stops and estimates as pure functions of the answers."""
 
 import itertools
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -9,13 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.estimation import DESIGNS, Design, Population
+from rdf_kgeval.estimation.beta_interval import least_precision
 from rdf_kgeval.estimation.calibration import ASSISTED_FACTORS, FACTORS, stopping_mass
+from rdf_kgeval.estimation.design import Design
 from rdf_kgeval.estimation.hierarchy import GRID
+from rdf_kgeval.estimation.population import Population
 from rdf_kgeval.estimation.stratified import block_length
 from rdf_kgeval.estimation.twcs import SECOND_STAGE
-from rdf_kgeval.estimation.window import least_precision
 from rdf_kgeval.verdicts.log import AMBIGUOUS, NOT_ASKED
+from tests.support.designs import DESIGNS, design_of
 
 STRICT = ("stratified/bayes", "srs/fixed-width", "anytime/betting")
 
@@ -60,7 +63,7 @@ SIZES, ACCURACIES = [300, 150, 80, 9, 3, 1], [0.97, 0.7, 0.9, 0.5, 1.0, 1.0]
 @pytest.mark.parametrize("name", DESIGNS)
 def test_a_run_stops_at_the_margin_and_reports_it(name: str) -> None:
     gold = labelled(SIZES, ACCURACIES)
-    design = DESIGNS[name](population(SIZES), margin=0.08, level=0.9, seed=3)
+    design = design_of(name, population(SIZES), margin=0.08, level=0.9, seed=3)
     answers = run(design, gold)
     assert design.reached(answers)
     assert 20 <= (answers >= 0).sum() < len(gold)
@@ -79,7 +82,7 @@ def test_state_depends_on_the_answers_alone(name: str, k: int) -> None:
     """A design that saw answers come in, in any order, and a fresh one given them all agree."""
     gold = labelled(SIZES, ACCURACIES, seed=1)
     people = population(SIZES)
-    lived = DESIGNS[name](people, seed=5)
+    lived = design_of(name, people, seed=5)
     answers = np.full(len(gold), NOT_ASKED, np.int8)
     rng = np.random.default_rng(2)
     for _ in range(25):
@@ -87,20 +90,20 @@ def test_state_depends_on_the_answers_alone(name: str, k: int) -> None:
         for draw in draws:
             if rng.random() < 0.7:
                 answers[draw.position] = gold[draw.position]
-        fresh = DESIGNS[name](people, seed=5)
+        fresh = design_of(name, people, seed=5)
         assert fresh.reached(answers) == lived.reached(answers)
         assert fresh.estimate(answers) == lived.estimate(answers)
         assert fresh.running(answers) == lived.running(answers)
         assert fresh.next(answers, k) == lived.next(answers, k)
     retracted = answers.copy()
     retracted[np.flatnonzero(answers >= 0)[0]] = NOT_ASKED
-    assert lived.estimate(retracted) == DESIGNS[name](people, seed=5).estimate(retracted)
+    assert lived.estimate(retracted) == design_of(name, people, seed=5).estimate(retracted)
 
 
 @pytest.mark.parametrize("name", DESIGNS)
 def test_answers_after_a_hole_do_not_count(name: str) -> None:
     gold = labelled(SIZES, ACCURACIES)
-    design = DESIGNS[name](population(SIZES), margin=None, seed=1)
+    design = design_of(name, population(SIZES), margin=None, seed=1)
     answers = run(design, gold, budget=15)
     before = design.estimate(answers)
     later = [draw.position for draw in design.next(answers, 12)]
@@ -116,7 +119,7 @@ def test_a_full_count_is_exact(name: str) -> None:
     sizes, accuracies = [20, 11, 2, 1], [0.9, 0.5, 1.0, 0.0]
     gold = labelled(sizes, accuracies)
     people = population(sizes, known={0: int(gold[0]), 25: int(gold[25])})
-    design = DESIGNS[name](people, margin=None)
+    design = design_of(name, people, margin=None)
     answers = run(design, gold)
     assert (answers[people.known < 0] >= 0).all()
     assert (answers[people.known >= 0] == NOT_ASKED).all()
@@ -136,7 +139,7 @@ def test_what_is_known_beforehand_is_a_certainty_stratum(name: str) -> None:
     gold = labelled(sizes, [0.9, 0.9])
     half = {i: int(gold[i]) for i in range(400)}
     all_known = {i: int(label) for i, label in enumerate(gold)}
-    design = DESIGNS[name](population(sizes, known=half), seed=1)
+    design = design_of(name, population(sizes, known=half), seed=1)
     answers = run(design, gold)
     asked = np.flatnonzero(answers >= 0)
     assert len(asked)
@@ -144,9 +147,9 @@ def test_what_is_known_beforehand_is_a_certainty_stratum(name: str) -> None:
     low, high = design.estimate(answers).interval or (0, 0)
     assert high - low <= 0.1 + 1e-9
     assert low >= gold[:400].sum() / 800
-    alone = DESIGNS[name](population(sizes), seed=1)
+    alone = design_of(name, population(sizes), seed=1)
     assert len(asked) < (run(alone, gold) >= 0).sum()
-    done = DESIGNS[name](population(sizes, known=all_known))
+    done = design_of(name, population(sizes, known=all_known))
     nothing = np.full(800, NOT_ASKED, np.int8)
     assert done.reached(nothing)
     assert done.next(nothing, 3) == []
@@ -160,16 +163,16 @@ def test_ambiguous_answers_open_both_ends(name: str) -> None:
     doubtful = gold.copy()
     doubtful[::12] = AMBIGUOUS
     budget = 120
-    answers = run(DESIGNS[name](people, margin=None, seed=4), doubtful, budget)
-    unclear = DESIGNS[name](people, margin=None, seed=4).estimate(answers).interval
+    answers = run(design_of(name, people, margin=None, seed=4), doubtful, budget)
+    unclear = design_of(name, people, margin=None, seed=4).estimate(answers).interval
     assert unclear is not None
     if name.startswith(("srs", "anytime", "twcs")):
         for value, end in ((0, 0), (1, 1)):
             resolved = np.where(answers == AMBIGUOUS, value, answers).astype(np.int8)
-            clear = DESIGNS[name](people, margin=None, seed=4).estimate(resolved).interval
+            clear = design_of(name, people, margin=None, seed=4).estimate(resolved).interval
             assert clear is not None
             assert clear[end] == pytest.approx(unclear[end], abs=1e-9)
-    plain = DESIGNS[name](people, margin=None, seed=4)
+    plain = design_of(name, people, margin=None, seed=4)
     settled = plain.estimate(run(plain, gold, budget)).interval
     assert settled is not None
     assert unclear[1] - unclear[0] > settled[1] - settled[0]
@@ -180,9 +183,9 @@ def test_ambiguous_answers_put_the_stop_off() -> None:
     doubtful = gold.copy()
     doubtful[::30] = AMBIGUOUS
     for name in ("stratified/bayes", "srs/wilson", "assisted/difference"):
-        stops = [(run(DESIGNS[name](population([2000]), seed=2), g) >= 0).sum() for g in (gold, doubtful)]
+        stops = [(run(design_of(name, population([2000]), seed=2), g) >= 0).sum() for g in (gold, doubtful)]
         assert stops[0] < stops[1]
-        interval = DESIGNS[name](population([2000]), seed=2)
+        interval = design_of(name, population([2000]), seed=2)
         low, high = interval.estimate(run(interval, doubtful)).interval or (0, 1)
         assert high - low <= 0.1 + 1e-9
 
@@ -191,7 +194,7 @@ def test_ambiguous_answers_put_the_stop_off() -> None:
 def test_one_label_throughout(name: str) -> None:
     for value in (0, 1):
         gold = np.full(500, value, np.int8)
-        design = DESIGNS[name](population([497, 1, 1, 1]))
+        design = design_of(name, population([497, 1, 1, 1]))
         low, high = design.estimate(run(design, gold)).interval or (0.5, 0.5)
         assert (high if value else 1 - low) == pytest.approx(1, abs=0.02)
         assert high - low <= 0.1 + 1e-9
@@ -201,7 +204,7 @@ def test_one_label_throughout(name: str) -> None:
 def test_a_budget_below_the_minimum_gives_a_defined_result(name: str) -> None:
     gold = labelled(SIZES, ACCURACIES)
     for budget in (0, 1, 5):
-        design = DESIGNS[name](population(SIZES))
+        design = design_of(name, population(SIZES))
         estimate = design.estimate(run(design, gold, budget))
         assert estimate.interval is not None
         assert estimate.interval[1] - estimate.interval[0] > 0.2
@@ -211,7 +214,7 @@ def test_a_budget_below_the_minimum_gives_a_defined_result(name: str) -> None:
 
 def test_options_out_of_range_are_refused_in_a_sentence() -> None:
     people = population([10])
-    make = DESIGNS["stratified/bayes"]
+    make = partial(design_of, "stratified/bayes")
     for options, words in (
         ({"margin": 0.0}, "margin 0 is not between 0 and 0.5"),
         ({"margin": 0.5}, "margin"),
@@ -225,15 +228,15 @@ def test_options_out_of_range_are_refused_in_a_sentence() -> None:
     with pytest.raises(InputError, match="no belief"):
         population([])
     with pytest.raises(InputError, match="srs/wilson does not steer"):
-        DESIGNS["srs/wilson"](people, objective="predicate")
+        design_of("srs/wilson", people, objective="predicate")
     with pytest.raises(InputError, match="strict for the objective overall only"):
         make(people, strict=True, objective="predicate")
-    for name, factory in DESIGNS.items():
+    for name in DESIGNS:
         if name in STRICT:
-            factory(people, strict=True)
+            design_of(name, people, strict=True)
         else:
             with pytest.raises(InputError, match=f"{name} cannot promise"):
-                factory(people, strict=True)
+                design_of(name, people, strict=True)
 
 
 @pytest.mark.parametrize(
@@ -242,10 +245,10 @@ def test_options_out_of_range_are_refused_in_a_sentence() -> None:
 def test_outside_the_calibrated_range_betting_takes_over(options: dict[str, float]) -> None:
     people = population([4000])
     gold = labelled([4000], [0.9])
-    bet = DESIGNS["anytime/betting"](people, **options)  # type: ignore[arg-type]
+    bet = design_of("anytime/betting", people, **options)  # type: ignore[arg-type]
     assert bet.note is None
     for name in ("stratified/bayes", "srs/fixed-width", "assisted/difference"):
-        design = DESIGNS[name](people, **options)  # type: ignore[arg-type]
+        design = design_of(name, people, **options)  # type: ignore[arg-type]
         assert design.note is not None
         assert "betting" in design.note
         answers = run(design, gold, 300)
@@ -257,7 +260,9 @@ def test_strict_asks_more() -> None:
     stops = [
         np.mean(
             [
-                (run(DESIGNS["stratified/bayes"](population([2000]), strict=strict, seed=s), gold) >= 0).sum()
+                (
+                    run(design_of("stratified/bayes", population([2000]), strict=strict, seed=s), gold) >= 0
+                ).sum()
                 for s in range(5)
             ]
         )
@@ -275,13 +280,13 @@ def test_a_known_error_rate_corrects_and_widens(name: str) -> None:
         gold = (np.arange(size) < 0.95 * size).astype(np.int8)
         verdicts = np.where(rng.random(size) < 0.1, 1 - gold, gold).astype(np.int8)
         people = population([size], seed=seed)
-        noisy = DESIGNS[name](people, margin=0.06, error=0.1, seed=seed)
+        noisy = design_of(name, people, margin=0.06, error=0.1, seed=seed)
         answers = run(noisy, verdicts)
         low, high = noisy.estimate(answers).interval or (0, 0)
         estimates.append(noisy.estimate(answers).accuracy)
         missed += not low <= 0.95 <= high
-        plain = DESIGNS[name](people, margin=None, seed=seed).estimate(answers).interval or (0, 0)
-        same = DESIGNS[name](people, margin=None, error=0.1, seed=seed).estimate(answers).interval or (0, 0)
+        plain = design_of(name, people, margin=None, seed=seed).estimate(answers).interval or (0, 0)
+        same = design_of(name, people, margin=None, error=0.1, seed=seed).estimate(answers).interval or (0, 0)
         if same[1] < 1:
             widths.append((same[1] - same[0]) / (plain[1] - plain[0]))
     assert np.mean(estimates) == pytest.approx(0.95, abs=0.03)
@@ -290,7 +295,7 @@ def test_a_known_error_rate_corrects_and_widens(name: str) -> None:
 
 
 def test_a_full_count_by_noisy_verdicts_is_not_exact() -> None:
-    design = DESIGNS["stratified/bayes"](population([50]), margin=None, error=0.1)
+    design = design_of("stratified/bayes", population([50]), margin=None, error=0.1)
     low, high = design.estimate(run(design, labelled([50], [0.8]))).interval or (0, 0)
     assert high - low > 0.1
 
@@ -302,7 +307,7 @@ def test_objective_predicate_exhausts_the_tiny_and_balances_the_rest() -> None:
     overall, predicate = (
         np.bincount(
             people.predicate[
-                run(DESIGNS["stratified/bayes"](people, margin=None, objective=o), gold, 120) >= 0
+                run(design_of("stratified/bayes", people, margin=None, objective=o), gold, 120) >= 0
             ],
             minlength=6,
         )
@@ -322,7 +327,7 @@ def test_objective_predicate_exhausts_the_tiny_and_balances_the_rest() -> None:
 def test_every_population_can_be_run_to_its_end(sizes: list[int], seed: int, name: str) -> None:
     gold = labelled(sizes, [0.8] * len(sizes), seed)
     people = population(sizes, seed=seed)
-    design = DESIGNS[name](people, margin=None, seed=seed)
+    design = design_of(name, people, margin=None, seed=seed)
     answers = run(design, gold, k=7)
     assert (answers >= 0).all()
     assert design.estimate(answers).interval == pytest.approx((gold.mean(), gold.mean()))
@@ -333,7 +338,7 @@ def test_chances_are_those_of_the_draws() -> None:
     for name in ("srs/wilson", "stratified/bayes", "twcs/wilson", "assisted/difference"):
         people = population([6, 4])
         nothing = np.full(10, NOT_ASKED, np.int8)
-        first = [DESIGNS[name](people, seed=seed).next(nothing, 1)[0] for seed in range(1500)]
+        first = [design_of(name, people, seed=seed).next(nothing, 1)[0] for seed in range(1500)]
         count = np.bincount([d.position for d in first], minlength=10) / 1500
         for draw in first[:50]:
             chance = draw.probability
@@ -359,7 +364,7 @@ def test_twcs_is_unbiased_by_enumeration() -> None:
         people = Population(predicate=np.zeros(n, np.int64), subject=subject, known=np.full(n, -1, np.int8))
         estimates = []
         for seed in range(100):
-            design = DESIGNS["twcs/wilson"](people, margin=None, seed=seed)
+            design = design_of("twcs/wilson", people, margin=None, seed=seed)
             estimates.append(design.estimate(run(design, gold.astype(np.int8), budget=3)).accuracy)
         assert abs(np.mean(estimates) - gold.mean()) < 4 * np.std(estimates) / 10 + 1e-9
 
@@ -376,7 +381,7 @@ def test_assisted_is_unbiased_whatever_the_forecast() -> None:
         )
         estimates = []
         for seed in range(300):
-            design = DESIGNS["assisted/difference"](people, margin=None, seed=seed)
+            design = design_of("assisted/difference", people, margin=None, seed=seed)
             estimates.append(design.estimate(run(design, gold, budget=20)).accuracy)
         assert abs(np.mean(estimates) - gold.mean()) < 4 * np.std(estimates) / np.sqrt(300) + 0.003
 
@@ -387,7 +392,7 @@ def test_groups_may_cut_across_strata() -> None:
     group = (np.arange(len(gold)) % 3).astype(np.int64)
     group[group == 2] = -1
     for name in DESIGNS:
-        design = DESIGNS[name](people, margin=None)
+        design = design_of(name, people, margin=None)
         found = design.estimate_groups(run(design, gold, 200), group)
         assert len(found) == 2
         for g, e in enumerate(found):
@@ -415,7 +420,8 @@ def test_the_compiled_runs_are_those_of_the_interface(kind: str) -> None:
     gold = labelled(SIZES, ACCURACIES)
     by_predicate, strict = kind == "predicate", kind == "strict"
     for seed in range(6):
-        design = DESIGNS["stratified/bayes"](
+        design = design_of(
+            "stratified/bayes",
             population(SIZES),
             seed=seed,
             margin=0.07,
@@ -437,7 +443,7 @@ def test_the_compiled_runs_of_assisted_are_those_of_the_interface() -> None:
 
     gold = labelled(SIZES, ACCURACIES)
     for seed in range(6):
-        design = DESIGNS["assisted/difference"](population(SIZES), seed=seed, margin=0.07)
+        design = design_of("assisted/difference", population(SIZES), seed=seed, margin=0.07)
         answers = run(design, gold)
         size, label = design._size, gold[design._order].astype(np.int64)  # type: ignore[attr-defined]
         random = np.zeros(0)
@@ -464,7 +470,7 @@ def test_the_compiled_runs_of_twcs_are_those_of_the_interface(
     table = clusters.least_sizes(0.95, 0.07)
     for seed in range(6):
         for method, name in ((clusters.WILSON, "twcs/wilson"), (clusters.AHPD, "twcs/ahpd")):
-            design = DESIGNS[name](people, seed=seed, margin=0.07)
+            design = design_of(name, people, seed=seed, margin=0.07)
             answers = run(design, gold)
             stop, low, high = np.zeros(2, np.int64), np.zeros(2), np.zeros(2)
             seen, sums, counts = np.zeros(len(gold), np.bool_), np.zeros(2), np.zeros(5, np.int64)

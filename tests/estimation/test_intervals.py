@@ -13,8 +13,8 @@ from scipy.optimize import minimize_scalar
 from statsmodels.stats.proportion import proportion_confint
 
 from rdf_kgeval.estimation import intervals
+from rdf_kgeval.estimation.beta_interval import best_mass, best_start, half_width, least_precision, precise
 from rdf_kgeval.estimation.hierarchy import GRID, begin, doubts, moments, observe, posterior
-from rdf_kgeval.estimation.window import best_mass, best_start, half_width, least_precision, precise
 
 counts = st.integers(1, 300).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n)))
 levels = st.sampled_from([0.8, 0.9, 0.95, 0.99])

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 import rdf_kgeval as kgeval
 from rdf_kgeval.coupling.graph import CouplingGraph
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.evaluation.evaluation import Evaluation, consult
+from rdf_kgeval.evaluation.consult import consult
 from rdf_kgeval.evaluation.settings import Settings, parse_budget
-from rdf_kgeval.verdicts.log import Answer, Drawn, Record, Retraction, Verdict
+from rdf_kgeval.pipeline import Evaluation
+from rdf_kgeval.verdicts.log import Answer, Drawn, LogRecord, Retraction, Verdict
 from rdf_kgeval.verdicts.oracles import GoldOracle, Question, Wish
 from tests.evaluation.test_policies import chain, graphs
 
@@ -60,7 +61,7 @@ def state(evaluation: Evaluation) -> list[Any]:
 def test_replaying_the_log_gives_the_same_state(
     graph: CouplingGraph, policy: str, seed_size: int, data: st.DataObject
 ) -> None:
-    log: list[Record] = []
+    log: list[LogRecord] = []
     how = GREEDY.changed(
         policy=policy,
         seed=3,
@@ -84,7 +85,7 @@ def test_replaying_the_log_gives_the_same_state(
 def test_every_policy_runs_to_the_end_and_asks_nothing_twice(example: CouplingGraph) -> None:
     gold = GoldOracle(EXAMPLE / "gold.csv")
     for policy in POLICIES:
-        log: list[Record] = []
+        log: list[LogRecord] = []
         evaluation = Evaluation(
             example, GREEDY.changed(policy=policy, seed_size=2, converge=False), append=log.append
         )
@@ -224,8 +225,8 @@ def test_a_budget_is_understood_or_refused(text: str) -> None:
         ({"seed": -1}, "cannot be negative"),
         ({"budget": 0}, "at least one verdict"),
         ({"budget": "soon"}, "neither a number of verdicts"),
-        ({"margin": 0.0}, "margin must lie between"),
-        ({"level": 0.4}, "level between"),
+        ({"margin": 0.0}, "margin 0 is not between"),
+        ({"level": 0.4}, "level 0.4 is not between"),
         ({"colour": 1}, "no option 'colour'"),
     ],
 )

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.evaluation.evaluation import Evaluation
 from rdf_kgeval.evaluation.exchange import FORMATS, read_results, task_rows, to_verdicts, write_csv
 from rdf_kgeval.evaluation.settings import Settings
+from rdf_kgeval.pipeline import Evaluation
 from rdf_kgeval.verdicts.log import Drawn, read_log, standing
 from tests.evaluation.test_policies import chain
 from tests.support.strategies import nasty_text

@@ -9,7 +9,7 @@ from rdf_kgeval.beliefs.builder import BeliefsBuilder
 from rdf_kgeval.beliefs.table import Role
 from rdf_kgeval.coupling.graph import CouplingGraph, Thetas, couple
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.evaluation.policies import POLICIES, Contagion, Greedy, View, shortlist
+from rdf_kgeval.evaluation.policies import MAX_DEGREE, RANDOM, Contagion, Greedy, View, shortlist
 from rdf_kgeval.inference.infer import SLACK, TAU, infer_rows
 from rdf_kgeval.inference.lookahead import Live
 from rdf_kgeval.rules.rule import Rule
@@ -148,8 +148,8 @@ def test_the_baselines_pick_in_their_order() -> None:
     middle = sorted((1, 3), key=lambda i: ids[i])  # two constraints each; 2 is asked
     ends = sorted((0, 4), key=lambda i: ids[i])
     alone = sorted((5, 6), key=lambda i: ids[i])
-    assert POLICIES["max-degree"].pick(view, 9) == middle + ends + alone
-    assert POLICIES["random"].pick(view, 3) == [0, 1, 3]
+    assert MAX_DEGREE.pick(view, 9) == middle + ends + alone
+    assert RANDOM.pick(view, 3) == [0, 1, 3]
 
 
 def test_contagion_reaches_neighbours_and_no_further() -> None:

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from rdf_kgeval.evaluation.evaluation import Evaluation
 from rdf_kgeval.evaluation.settings import Settings
-from rdf_kgeval.runs.run import open_run, read_evaluation
+from rdf_kgeval.pipeline import Evaluation, read_evaluation
+from rdf_kgeval.runs.run import open_run
 from rdf_kgeval.verdicts.log import Answer, Verdict, read_log
 from rdf_kgeval.verdicts.oracles import read_gold
 from tests.functional.test_cli import KGEVAL, kgeval
@@ -152,8 +152,8 @@ def test_plan_compare_and_demo(folder: Path, run: Path) -> None:
         (("--oracle", "twice.csv"), "twice.csv, line 3: the same triple has another label above"),
         (("--oracle", "short.csv"), "short.csv has no label for <http://example.org/"),
         (("--oracle", "empty.csv"), "empty.csv has no label for <http://example.org/"),
-        (("--oracle", "gold.csv", "--margin", "0"), "the margin must lie between 0 and 0.5"),
-        (("--oracle", "gold.csv", "--level", "1"), "and the level between 0.5 and 0.999"),
+        (("--oracle", "gold.csv", "--margin", "0"), "the margin 0 is not between 0 and 0.5"),
+        (("--oracle", "gold.csv", "--level", "1"), "the level 1 is not between 0.5 and 0.999"),
         (("--oracle", "gold.csv", "--budget", "lots"), "neither a number of verdicts"),
         (("--oracle", "gold.csv", "--budget", "0"), "neither a number of verdicts"),
         (

@@ -12,7 +12,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from rdf_kgeval.runs.create import Coupling, create_run
+from rdf_kgeval.pipeline import prepare
+from rdf_kgeval.runs.create import Coupling
 from rdf_kgeval.sources.draws.log import drawn_triples, read_draws
 from rdf_kgeval.sources.draws.sampler import LOG
 from rdf_kgeval.sources.endpoint.client import Endpoint
@@ -209,7 +210,7 @@ def test_the_page_goes_on_when_the_sample_is_used_up(tmp_path: Path) -> None:
             in_place=InPlace(reserve=1),
             scope=Scope.of(predicates=[f"{EX}plays"]),
         )
-        create_run(run, place, Coupling(), "en", lambda *_: None)
+        prepare(run, place, Coupling())
         first = len(drawn_triples(read_draws(run / LOG)))
         assert first < 80
         served = start(run, "--annotator", "alice")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rdf_kgeval.evaluation.evaluation import Evaluation
+from rdf_kgeval.pipeline import Evaluation
 from rdf_kgeval.publishing.report.content import gather
 from rdf_kgeval.publishing.report.page import page
 from tests.support.records import hostile, motivating

@@ -8,7 +8,8 @@ import pytest
 
 import rdf_kgeval as kgeval
 from rdf_kgeval.beliefs.table import Beliefs
-from rdf_kgeval.runs.create import Coupling, create_run
+from rdf_kgeval.pipeline import prepare
+from rdf_kgeval.runs.create import Coupling
 from rdf_kgeval.sources.load import Sources
 from rdf_kgeval.sources.scope import Scope
 from tests.conftest import Server
@@ -63,10 +64,10 @@ def test_lossy_literals_are_reported(name: str, request: pytest.FixtureRequest, 
     server: Server = request.getfixturevalue(name)
     server.load((LOSSY + TRICKY).encode(), GRAPH)
     sources = Sources(endpoint=kgeval.Endpoint(server.query), scope=Scope.of(graph=GRAPH))
-    loaded = create_run(tmp_path / "run", sources, Coupling(), "en", lambda *_: None)
+    loaded = prepare(tmp_path / "run", sources, Coupling())
     assert len(loaded.beliefs) == 9
     assert loaded.beliefs.find(f"<{EX}a>", f"<{EX}n>", f'"7"^^<{XSD}integer>') is not None
-    (note,) = loaded.notes
+    (note,) = loaded.config["notes"]
     assert note.startswith(f"2 literals may be spelt otherwise than when loaded: {name.title()}")
     assert json.loads((tmp_path / "run" / "config.json").read_text())["notes"] == [note]
 
@@ -75,8 +76,8 @@ def test_virtuoso_without_a_graph_says_what_that_means(virtuoso: Server, tmp_pat
     virtuoso.load(TRICKY.encode(), GRAPH)
     virtuoso.load(TRICKY.encode(), GRAPH + "2")
     sources = Sources(endpoint=kgeval.Endpoint(virtuoso.query), scope=Scope())
-    loaded = create_run(tmp_path / "run", sources, Coupling(), "en", lambda *_: None)
-    assert any("system graphs included; name yours with --graph" in note for note in loaded.notes)
+    loaded = prepare(tmp_path / "run", sources, Coupling())
+    assert any("system graphs included; name yours with --graph" in note for note in loaded.config["notes"])
     ours = {line for line in text(loaded.beliefs).splitlines() if f"<{EX}p>" in line}
     assert canonical("\n".join(ours)) == canonical(TRICKY)
 

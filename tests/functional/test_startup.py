@@ -18,7 +18,7 @@ except SystemExit as done:
     assert not done.code, done.code
 print(*(name for name in sys.modules if "." not in name or name == "scipy.optimize"), file=sys.stderr)
 """
-SERVING = {"starlette", "uvicorn", "jinja2", "matplotlib"}
+SERVING = {"starlette", "uvicorn", "jinja2"}
 READING = {"rdflib", "owlrl", "SPARQLWrapper", "duckdb"}
 COMPUTING = {"numpy", "scipy", "numba", "pyoxigraph"}
 

@@ -9,12 +9,12 @@ import rdflib
 
 import rdf_kgeval as kgeval
 from rdf_kgeval.errors import EndpointError, InputError
-from rdf_kgeval.evaluation.evaluation import Evaluation
+from rdf_kgeval.pipeline import Evaluation
 from rdf_kgeval.publishing import writeback
 from rdf_kgeval.publishing.rdf import Form, RecordOptions, lines_of, make_record
 from rdf_kgeval.publishing.record import Record
 from rdf_kgeval.publishing.writeback import Target, as_sparql, batches
-from rdf_kgeval.sources.endpoint.client import Patience
+from rdf_kgeval.sources.endpoint.client import RetryPolicy
 from tests.conftest import Server
 from tests.functional.test_servers import PLAIN, TRICKY
 from tests.support.faults import CuttingProxy, cutting
@@ -29,7 +29,7 @@ def server(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> S
     found: Server = request.getfixturevalue(request.param)
     for name, value in found.environ.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(writeback, "_PATIENCE", Patience(backoff=0.0, timeout=30.0))
+    monkeypatch.setattr(writeback, "_RETRY", RetryPolicy(backoff=0.0, timeout=30.0))
     for graph in (GRAPH, GRAPH + ".kgeval-staging"):
         found.load(b"", graph)
     found.load((PLAIN + TRICKY).encode(), DATA)
@@ -126,7 +126,7 @@ def through(server: Server, proxy: CuttingProxy) -> Target:
 def test_a_connection_that_dies_leaves_the_old_record_or_the_new_one(
     how: str, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writeback, "TRIPLES", 60)
+    monkeypatch.setattr(writeback, "INSERT_TRIPLES", 60)
     (first, old), (second, new) = old_and_new(server, tmp_path)
     data = dump(server, DATA)
     requests = posts_of_a_write(server, second)
@@ -154,7 +154,7 @@ def test_a_connection_that_dies_leaves_the_old_record_or_the_new_one(
 def test_a_connection_that_is_cut_once_does_no_harm(
     how: str, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writeback, "TRIPLES", 60)
+    monkeypatch.setattr(writeback, "INSERT_TRIPLES", 60)
     (first, old), (second, new) = old_and_new(server, tmp_path)
     requests = posts_of_a_write(server, second)
     swaps = 2 if server.environ else 1  # with Digest, a request without and one with the answer
@@ -193,7 +193,7 @@ def test_batches_are_small_and_lose_nothing(monkeypatch: pytest.MonkeyPatch) -> 
     found = list(batches(["".join(lines[:1234]), "".join(lines[1234:])]))
     assert [n for _, n in found] == [1000, 1000, 500]
     assert "\n".join(text for text, _ in found) + "\n" == "".join(lines)
-    monkeypatch.setattr(writeback, "CHARACTERS", 100)
+    monkeypatch.setattr(writeback, "INSERT_CHARACTERS", 100)
     assert max(n for _, n in batches(lines)) <= 5
 
 

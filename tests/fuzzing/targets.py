@@ -21,15 +21,17 @@ import rdf_kgeval as kgeval
 from rdf_kgeval.cli.annotate import _exported
 from rdf_kgeval.errors import KgevalError
 from rdf_kgeval.evaluation.exchange import read_results, to_verdicts
+from rdf_kgeval.pipeline import evaluation_of, open_evaluation, prepare, read_evaluation
 from rdf_kgeval.plugin import functions as plugin
 from rdf_kgeval.publishing.rdf import RecordOptions, make_record, publish
 from rdf_kgeval.publishing.report.content import gather
 from rdf_kgeval.publishing.report.page import page
-from rdf_kgeval.rules.mining.mine import MiningOptions, mine
+from rdf_kgeval.rules.mining.mine import mine
+from rdf_kgeval.rules.mining.options import MiningOptions
 from rdf_kgeval.runs.config import digests, write_config
-from rdf_kgeval.runs.create import Coupling, create_run
-from rdf_kgeval.runs.run import new_evaluation, open_evaluation, open_run, read_evaluation
-from rdf_kgeval.sources.endpoint.client import Endpoint, Patience
+from rdf_kgeval.runs.create import Coupling
+from rdf_kgeval.runs.run import open_run
+from rdf_kgeval.sources.endpoint.client import Endpoint, RetryPolicy
 from rdf_kgeval.sources.endpoint.results import read_rows
 from rdf_kgeval.sources.load import Sources
 from rdf_kgeval.verdicts.log import VerdictLog
@@ -81,7 +83,7 @@ class Workshop:
     def run(self) -> Path:
         path = self.folder / "run"
         coupling = Coupling(ontologies=[EXAMPLE / "ontology.ttl"], rules=[EXAMPLE / "rules"])
-        create_run(path, Sources(files=[EXAMPLE / "kg.ttl"]), coupling, "en", lambda *_: None)
+        prepare(path, Sources(files=[EXAMPLE / "kg.ttl"]), coupling)
         with open_evaluation(open_run(path), {"policy": "greedy", "seed_size": 2, "seed": 1}) as evaluation:
             kgeval_consult(evaluation)
         (path / "exported.txt").write_text("".join(f"{evaluation.belief(i)}\n" for i in range(3)))
@@ -105,7 +107,7 @@ class Workshop:
 
 def kgeval_consult(evaluation: Any) -> None:
     """Answer from the example's labels."""
-    from rdf_kgeval.evaluation.evaluation import consult
+    from rdf_kgeval.evaluation.consult import consult
 
     consult(evaluation, kgeval.GoldOracle(EXAMPLE / "gold.csv"))
 
@@ -220,7 +222,7 @@ def _gold(name: str) -> Callable[[bytes], object]:
 def _results(data: bytes) -> object:
     run = open_run(WORKSHOP.run)
     results = read_results(WORKSHOP.file("results", data))
-    evaluation = new_evaluation(run, ())
+    evaluation = evaluation_of(run)
     imported = to_verdicts(evaluation, results, _exported(run.folder))
     evaluation.record(*imported.verdicts)
     return evaluation.to_json()
@@ -359,14 +361,13 @@ class Pages:
         run = open_run(WORKSHOP.run)
         self.loop = asyncio.new_event_loop()
         self.access = open_access(run.folder, ["ann"])
-        evaluation = new_evaluation(run, ())
-        log: list[Any] = []
+        evaluation = evaluation_of(run)
 
         async def start() -> Site:
-            desk = Desk(evaluation, lambda *records: log.extend(records), [], [Person("ann")])
+            desk = Desk(evaluation, [Person("ann")])
             self.working = asyncio.ensure_future(desk.run())
             await desk.ready()
-            return Site(access=self.access, desk=desk, overview=Overview(lambda: new_evaluation(run, ())),
+            return Site(access=self.access, desk=desk, overview=Overview(lambda: evaluation_of(run)),
                         title="fuzz", guidelines="")  # fmt: skip
 
         self.site = self.loop.run_until_complete(start())
@@ -478,9 +479,9 @@ def _server() -> HostileServer:
 def _endpoint(data: bytes) -> object:
     server = _server()
     server.answer = data
-    patience = Patience(timeout=2, deadline=3, attempts=2, silent_attempts=1, backoff=0.0, longest_wait=0.1)
+    retry = RetryPolicy(timeout=2, deadline=3, attempts=2, silent_attempts=1, backoff=0.0, longest_wait=0.1)
     url = f"http://127.0.0.1:{server.server_address[1]}/sparql"
-    return kgeval.pull_beliefs(url, endpoint=Endpoint(url, patience=patience)).n_beliefs
+    return kgeval.pull_beliefs(url, endpoint=Endpoint(url, retry=retry)).n_beliefs
 
 
 def _endpoint_seeds() -> list[bytes]:

@@ -10,7 +10,7 @@ from scipy import optimize
 
 import rdf_kgeval as kgeval
 from rdf_kgeval.beliefs.builder import BeliefsBuilder
-from rdf_kgeval.beliefs.names import Labels
+from rdf_kgeval.beliefs.names import Names
 from rdf_kgeval.beliefs.table import Beliefs, Role
 from rdf_kgeval.coupling.graph import CouplingGraph, Thetas, couple
 from rdf_kgeval.errors import InputError
@@ -341,7 +341,7 @@ def test_an_explanation_reaches_back_to_the_verdicts(example: CouplingGraph) -> 
     assert {other.atom for other in explanation.walk()} == {target, stadium, home}
     (reason,) = explanation.reasons
     assert reason.share == 1.0
-    words = describe(explanation, Labels(beliefs=example.beliefs).sentence)
+    words = describe(explanation, Names(beliefs=example.beliefs).sentence)
     assert words[0].endswith("true (0.90), because")
     assert 'you said true: "Red Wings (Sports Team) home city Detroit (City)"' in words[1]
     assert 'the rule "A stadium is in the home city of the team that plays there." holds' in words[1]

@@ -11,7 +11,7 @@ from rdflib.plugins.stores.memory import Memory
 
 import rdf_kgeval
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.evaluation.evaluation import Evaluation
+from rdf_kgeval.pipeline import Evaluation
 from rdf_kgeval.plugin import lookup
 from rdf_kgeval.plugin.store import KGEvalStore
 from rdf_kgeval.publishing.rdf import Form, RecordOptions, publish, to_rdf

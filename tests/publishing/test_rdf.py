@@ -16,8 +16,8 @@ from rdflib.namespace import XSD
 
 import rdf_kgeval as kgeval
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.evaluation.evaluation import Evaluation
 from rdf_kgeval.namespaces import DQV, KGE, OA, PROV, VOID
+from rdf_kgeval.pipeline import Evaluation
 from rdf_kgeval.publishing.annotations import MANY
 from rdf_kgeval.publishing.rdf import (
     FORMATS,

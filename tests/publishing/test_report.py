@@ -2,18 +2,22 @@
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 import rdflib
+import typer
 
-from rdf_kgeval.evaluation.evaluation import Evaluation
+from rdf_kgeval.cli.results import check
 from rdf_kgeval.namespaces import DQV, KGE, VOID
+from rdf_kgeval.pipeline import Evaluation
 from rdf_kgeval.publishing.report.content import Report, gather
+from rdf_kgeval.publishing.report.junit import junit
+from rdf_kgeval.publishing.report.markdown import markdown
 from rdf_kgeval.publishing.report.page import json_ld, page
-from rdf_kgeval.publishing.report.text import junit, markdown
 from rdf_kgeval.verdicts.log import Answer
 from tests.support.records import EX, HOSTILE, hostile, motivating
 
@@ -147,7 +151,7 @@ def test_an_evaluation_without_answers_is_reported(sampled: Evaluation) -> None:
     assert "Nothing is known yet." in page(report)
     assert "Nobody has answered yet." in page(report)
     assert "accuracy unknown" in markdown(report)
-    assert ElementTree.fromstring(junit(report, min_accuracy=0.5)).get("failures") == "1"
+    assert ElementTree.fromstring(junit(replace(report, min_accuracy=0.5))).get("failures") == "1"
 
 
 def test_the_same_report_gives_the_same_bytes(tmp_path: Path) -> None:
@@ -168,17 +172,29 @@ def test_markdown_is_plain(attacked: Report, sampled: Evaluation) -> None:
 
 def test_junit_fails_below_the_threshold(sampled: Evaluation) -> None:
     report = gather(sampled, {})
-    suite = ElementTree.fromstring(junit(report, min_accuracy=0.7))
+    suite = ElementTree.fromstring(junit(replace(report, min_accuracy=0.7)))
     assert suite.get("tests") == "6"
     failed = [case.get("name") for case in suite if case.find("failure") is not None]
     assert failed == [f"accuracy of {EX}cityInState"]
     assert ElementTree.fromstring(junit(report)).get("failures") == "0"
-    wide = ElementTree.fromstring(junit(gather(motivating(), {}), max_margin=0.05))
+    wide = ElementTree.fromstring(junit(gather(motivating(), {}, max_margin=0.05)))
     assert wide.find("testcase/failure").get("message") == "there is no interval"
 
 
+def test_a_threshold_that_is_no_number_lets_no_test_pass(sampled: Evaluation) -> None:
+    nan = float("nan")
+    suite = ElementTree.fromstring(junit(gather(sampled, {}, min_accuracy=nan, max_margin=nan)))
+    failures = [case.find("failure").get("message") for case in suite]
+    assert failures == [
+        "the accuracy is below nan and the margin is above nan",
+        *["the accuracy is below nan"] * 5,
+    ]
+    with pytest.raises(typer.Exit):
+        check(sampled, nan, None)
+
+
 def test_junit_takes_any_text(attacked: Report) -> None:
-    ElementTree.fromstring(junit(attacked, min_accuracy=0.99))
+    ElementTree.fromstring(junit(replace(attacked, min_accuracy=0.99)))
 
 
 def test_long_histories_are_thinned_to_their_end(monkeypatch: pytest.MonkeyPatch) -> None:

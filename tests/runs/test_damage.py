@@ -15,10 +15,11 @@ import pytest
 import rdf_kgeval as kgeval
 from rdf_kgeval.cli.annotate import _exported
 from rdf_kgeval.errors import KgevalError, RunError
-from rdf_kgeval.evaluation.evaluation import consult
+from rdf_kgeval.evaluation.consult import consult
+from rdf_kgeval.pipeline import open_evaluation, prepare, read_evaluation
 from rdf_kgeval.runs.config import digests, read_config, write_config
-from rdf_kgeval.runs.create import Coupling, create_run
-from rdf_kgeval.runs.run import open_evaluation, open_run, read_evaluation
+from rdf_kgeval.runs.create import Coupling
+from rdf_kgeval.runs.run import open_run
 from rdf_kgeval.sources.load import Sources
 from rdf_kgeval.verdicts.log import VerdictLog, read_log
 from rdf_kgeval.web.access import open_access
@@ -30,7 +31,7 @@ KGEVAL = Path(sys.executable).with_name("kgeval")
 
 def make(path: Path, kg: Path = EXAMPLE / "kg.ttl") -> Path:
     coupling = Coupling(ontologies=[EXAMPLE / "ontology.ttl"], rules=[EXAMPLE / "rules"])
-    create_run(path, Sources(files=[kg]), coupling, "en", lambda *_: None)
+    prepare(path, Sources(files=[kg]), coupling)
     with open_evaluation(open_run(path), {"policy": "random", "seed_size": 0, "budget": 4}) as evaluation:
         consult(evaluation, kgeval.GoldOracle(EXAMPLE / "gold.csv"))
         exported = [evaluation.belief(i) for i in range(3)]

@@ -9,28 +9,28 @@ from pathlib import Path
 import pytest
 
 from rdf_kgeval.errors import EndpointError
-from rdf_kgeval.sources.endpoint.client import Credentials, Endpoint
 from rdf_kgeval.sources.pull import Pulled, pull
 from rdf_kgeval.sources.scope import Scope
 from tests.sources.endpoint.test_client import DATA, EX, EXPECTED, _small_pages, fetch, lines, patient  # noqa: F401
 from tests.support import faults
-from tests.support.faults import Fault, faulty
+from tests.support.faults import Fault, FaultyStore
 
 
 @pytest.mark.parametrize("said", [True, False])
 @pytest.mark.parametrize("rows", [7, 100, 249])
 def test_a_server_that_cuts_results(rows: int, said: bool) -> None:
-    with faulty(DATA, faults.at_most(rows, said=said)) as server:
-        assert lines(fetch(server.url)) == EXPECTED
+    server = FaultyStore(DATA, faults.at_most(rows, said=said))
+    assert lines(fetch(server)) == EXPECTED
 
 
 def test_a_cut_list_of_predicates_is_noticed() -> None:
     data = "".join(f'<{EX}s> <{EX}p{i}> "x" .\n' for i in range(50)).encode()
-    with faulty(data, faults.at_most(20, said=True)) as server:
-        assert len(lines(fetch(server.url))) == 50
+    server = FaultyStore(data, faults.at_most(20, said=True))
+    assert len(lines(fetch(server))) == 50
     expected = pytest.raises(EndpointError, match="counts 50 triples in all but 20 by predicate")
-    with faulty(data, faults.at_most(20, said=False)) as server, expected:
-        fetch(server.url)
+    server = FaultyStore(data, faults.at_most(20, said=False))
+    with expected:
+        fetch(server)
 
 
 def shuffled(handler: faults.Handler, body: bytes) -> bool:
@@ -44,9 +44,9 @@ def shuffled(handler: faults.Handler, body: bytes) -> bool:
 
 
 def test_an_unstable_order_falls_back_to_sorted_pages() -> None:
-    with faulty(DATA, shuffled) as server:
-        assert lines(fetch(server.url)) == EXPECTED
-        assert any("ORDER BY" in q for q in server.queries)
+    server = FaultyStore(DATA, shuffled)
+    assert lines(fetch(server)) == EXPECTED
+    assert any("ORDER BY" in q for q in server.queries)
 
 
 def test_a_triple_in_two_graphs_is_one_belief() -> None:
@@ -57,8 +57,8 @@ def test_a_triple_in_two_graphs_is_one_belief() -> None:
         handler.reply(handler.evaluate(query))
         return True
 
-    with faulty(both, duplicating) as server:
-        assert lines(fetch(server.url)) == EXPECTED
+    server = FaultyStore(both, duplicating)
+    assert lines(fetch(server)) == EXPECTED
 
 
 def missing_rows(handler: faults.Handler, body: bytes) -> bool:
@@ -71,8 +71,9 @@ def missing_rows(handler: faults.Handler, body: bytes) -> bool:
 
 
 def test_an_endpoint_that_holds_back_is_refused() -> None:
-    with faulty(DATA, missing_rows) as server, pytest.raises(EndpointError, match="an estimate from a part"):
-        fetch(server.url)
+    server = FaultyStore(DATA, missing_rows)
+    with pytest.raises(EndpointError, match="an estimate from a part"):
+        fetch(server)
 
 
 def test_a_store_that_changes_is_refused() -> None:
@@ -83,11 +84,9 @@ def test_a_store_that_changes_is_refused() -> None:
             )
         return False
 
-    with (
-        faulty(DATA, growing) as server,
-        pytest.raises(EndpointError, match=r"changed while|triples that it counts"),
-    ):
-        fetch(server.url)
+    server = FaultyStore(DATA, growing)
+    with pytest.raises(EndpointError, match=r"changed while|triples that it counts"):
+        fetch(server)
 
 
 class StoppedError(Exception):
@@ -102,30 +101,30 @@ def test_a_stopped_pull_goes_on_where_it_was(tmp_path: Path) -> None:
 
         return progress
 
-    with faulty(DATA) as server:
-        endpoint = Endpoint(server.url, Credentials(), patient())
-        for after in (100, 200, 400):
-            with pytest.raises(StoppedError):
-                pull(endpoint, Scope(), tmp_path / "pages", [], stop(after))
-        before = len(server.queries)
-        whole = pull(endpoint, Scope(), tmp_path / "pages", [], lambda *_: None)
-        pages = [q for q in server.queries[before:] if faults.is_page(q)]
+    server = FaultyStore(DATA)
+    endpoint = server.endpoint(patient())
+    for after in (100, 200, 400):
+        with pytest.raises(StoppedError):
+            pull(endpoint, Scope(), tmp_path / "pages", [], stop(after))
+    before = len(server.queries)
+    whole = pull(endpoint, Scope(), tmp_path / "pages", [], lambda *_: None)
+    pages = [q for q in server.queries[before:] if faults.is_page(q)]
     got = {f"{s} {p} {o} ." for _, quads in whole.quads("") for s, p, o, _ in quads}
     assert got == EXPECTED
     assert len(pages) == 1
 
 
 def test_pages_of_another_state_of_the_store_are_not_used(tmp_path: Path) -> None:
-    with faulty(DATA) as server:
-        endpoint = Endpoint(server.url, Credentials(), patient())
-        pull(endpoint, Scope(), tmp_path / "pages", [], lambda *_: None)
-        server.store.update(f'INSERT DATA {{ <{EX}new> <{EX}p0> "new" }}')
-        whole = pull(endpoint, Scope(), tmp_path / "pages", [], lambda *_: None)
+    server = FaultyStore(DATA)
+    endpoint = server.endpoint(patient())
+    pull(endpoint, Scope(), tmp_path / "pages", [], lambda *_: None)
+    server.store.update(f'INSERT DATA {{ <{EX}new> <{EX}p0> "new" }}')
+    whole = pull(endpoint, Scope(), tmp_path / "pages", [], lambda *_: None)
     assert sum(1 for _, quads in whole.quads("") for _ in quads) == len(EXPECTED) + 1
 
 
-def pull_from(server: faults.FaultyServer, folder: Path, scope: Scope | None = None) -> Pulled:
-    endpoint = Endpoint(server.url, Credentials(), patient())
+def pull_from(server: faults.FaultyStore, folder: Path, scope: Scope | None = None) -> Pulled:
+    endpoint = server.endpoint(patient())
     return pull(
         endpoint, scope or Scope(), folder, ["http://www.w3.org/2000/01/rdf-schema#label"], lambda *_: None
     )
@@ -170,37 +169,37 @@ SIX = {f'<{EX}s{i}> <{EX}p> "{i}" .' for i in range(6)}
 @pytest.mark.parametrize("many", [394, 594])
 def test_repeated_rows_with_renumbered_blank_nodes_do_not_hide_missing_ones(many: int, seed: int) -> None:
     data = mostly("_:n{}", many)
-    with faulty(data, unstable(seed)) as server:
-        assert lines(fetch(server.url)) == SIX
-    with faulty(data, unstable(seed, always=True)) as server:
-        try:
-            assert lines(fetch(server.url)) == SIX
-        except EndpointError as error:
-            assert "an estimate from a part" in str(error)  # noqa: PT017
+    server = FaultyStore(data, unstable(seed))
+    assert lines(fetch(server)) == SIX
+    server = FaultyStore(data, unstable(seed, always=True))
+    try:
+        assert lines(fetch(server)) == SIX
+    except EndpointError as error:
+        assert "an estimate from a part" in str(error)  # noqa: PT017
 
 
 @pytest.mark.parametrize("seed", [0, 4, 5])
 def test_repeated_invalid_rows_do_not_hide_missing_ones(seed: int) -> None:
     data = mostly(f"<{EX}bad{{}}>")
-    with faulty(data, unstable(seed, lambda text: text.replace(f"{EX}bad", f"{EX}b ad"))) as server:
-        assert lines(fetch(server.url)) == SIX
+    server = FaultyStore(data, unstable(seed, lambda text: text.replace(f"{EX}bad", f"{EX}b ad")))
+    assert lines(fetch(server)) == SIX
 
 
 def test_renumbered_blank_nodes_are_kept_apart_and_reported(tmp_path: Path) -> None:
     data = "".join(f'_:n{i} <{EX}p> "b{i}" .\n' for i in range(600)).encode()
-    with faulty(data, unstable(0)) as server:
-        for _ in range(2):  # The second time, all pages come from the disk.
-            pulled = pull_from(server, tmp_path / "pages")
-            assert len({line.split()[0] for line in triples(pulled)}) == 600
-            (note,) = pulled.notes
-            assert note.startswith("this store renumbers blank nodes")
+    server = FaultyStore(data, unstable(0))
+    for _ in range(2):  # The second time, all pages come from the disk.
+        pulled = pull_from(server, tmp_path / "pages")
+        assert len({line.split()[0] for line in triples(pulled)}) == 600
+        (note,) = pulled.notes
+        assert note.startswith("this store renumbers blank nodes")
 
 
 def test_renumbered_blank_nodes_in_one_page_are_as_good_as_named_ones(tmp_path: Path) -> None:
     data = f"_:x <{EX}p> _:y .\n_:y <{EX}p> _:x .\n".encode()
-    with faulty(data, unstable(0)) as server:
-        got = triples(pull_from(server, tmp_path / "pages"))
-        assert not any("ORDER BY" in query for query in server.queries)
+    server = FaultyStore(data, unstable(0))
+    got = triples(pull_from(server, tmp_path / "pages"))
+    assert not any("ORDER BY" in query for query in server.queries)
     assert len(got) == 2
     assert len({term for line in got for term in line.split() if term.startswith("_:")}) == 2
 
@@ -216,43 +215,43 @@ def stopping(after: int) -> Callable[[int, int], None]:
 def test_a_pull_does_not_go_on_in_another_state_of_the_store(tmp_path: Path) -> None:
     data = "".join(f'<{EX}s{i:04d}> <{EX}p> "old" .\n' for i in range(600)).encode()
     change = f'DELETE {{ ?s <{EX}p> "old" }} INSERT {{ ?s <{EX}p> "new" }} WHERE {{ ?s <{EX}p> "old" }}'
-    with faulty(data) as server:
-        endpoint = Endpoint(server.url, Credentials(), patient())
-        with pytest.raises(StoppedError):
-            pull(endpoint, Scope(), tmp_path / "pages", [], stopping(250))
-        server.store.update(change)
-        got = triples(pull_from(server, tmp_path / "pages"))
+    server = FaultyStore(data)
+    endpoint = server.endpoint(patient())
+    with pytest.raises(StoppedError):
+        pull(endpoint, Scope(), tmp_path / "pages", [], stopping(250))
+    server.store.update(change)
+    got = triples(pull_from(server, tmp_path / "pages"))
     assert len(got) == 600
     assert all('"new"' in line for line in got)
 
 
 def test_a_pull_in_order_goes_on_in_order(tmp_path: Path) -> None:
-    with faulty(DATA, shuffled) as server:
-        endpoint = Endpoint(server.url, Credentials(), patient())
+    server = FaultyStore(DATA, shuffled)
+    endpoint = server.endpoint(patient())
 
-        def stop_when_sorting(done: int, total: int) -> None:
-            if done >= 550 and "ORDER BY" in server.queries[-1]:
-                raise StoppedError
+    def stop_when_sorting(done: int, total: int) -> None:
+        if done >= 550 and "ORDER BY" in server.queries[-1]:
+            raise StoppedError
 
-        with pytest.raises(StoppedError):
-            pull(endpoint, Scope(), tmp_path / "pages", [], stop_when_sorting)
-        before = len(server.queries)
-        assert set(triples(pull_from(server, tmp_path / "pages"))) == EXPECTED
-        pages = [query for query in server.queries[before:] if faults.is_page(query)]
+    with pytest.raises(StoppedError):
+        pull(endpoint, Scope(), tmp_path / "pages", [], stop_when_sorting)
+    before = len(server.queries)
+    assert set(triples(pull_from(server, tmp_path / "pages"))) == EXPECTED
+    pages = [query for query in server.queries[before:] if faults.is_page(query)]
     assert len(pages) == 1
     assert "ORDER BY" in pages[0]
 
 
 def test_pages_of_another_plan_are_fetched_again(tmp_path: Path) -> None:
-    with faulty(DATA) as server:
+    server = FaultyStore(DATA)
+    pull_from(server, tmp_path / "pages")
+    n = sum(map(faults.is_page, server.queries))
+    for plan, again in (("{}", n), (None, 0)):
+        server.queries.clear()
+        if plan:
+            (tmp_path / "pages" / "plan.json").write_text(plan)
         pull_from(server, tmp_path / "pages")
-        n = sum(map(faults.is_page, server.queries))
-        for plan, again in (("{}", n), (None, 0)):
-            server.queries.clear()
-            if plan:
-                (tmp_path / "pages" / "plan.json").write_text(plan)
-            pull_from(server, tmp_path / "pages")
-            assert sum(map(faults.is_page, server.queries)) == again
+        assert sum(map(faults.is_page, server.queries)) == again
 
 
 def test_a_page_that_is_not_written_to_its_end_is_no_page(
@@ -262,17 +261,18 @@ def test_a_page_that_is_not_written_to_its_end_is_no_page(
         raise OSError("no space left")
 
     monkeypatch.setattr("os.fsync", full)
-    with faulty(DATA) as server, pytest.raises(OSError, match="no space left"):
+    server = FaultyStore(DATA)
+    with pytest.raises(OSError, match="no space left"):
         pull_from(server, tmp_path / "pages")
     assert not list((tmp_path / "pages").glob("*.nt"))
 
 
 def test_what_could_not_be_verified_is_not_gone_on_with(tmp_path: Path) -> None:
-    with faulty(DATA, missing_rows) as server:
-        with pytest.raises(EndpointError, match="these were dropped"):
-            pull_from(server, tmp_path / "pages")
-        server.fault = lambda *_: False
-        assert set(triples(pull_from(server, tmp_path / "pages"))) == EXPECTED
+    server = FaultyStore(DATA, missing_rows)
+    with pytest.raises(EndpointError, match="these were dropped"):
+        pull_from(server, tmp_path / "pages")
+    server.fault = lambda *_: False
+    assert set(triples(pull_from(server, tmp_path / "pages"))) == EXPECTED
 
 
 def test_groups_that_ignore_the_offset_are_noticed() -> None:
@@ -283,5 +283,6 @@ def test_groups_that_ignore_the_offset_are_noticed() -> None:
         handler.reply(handler.evaluate(f"SELECT * {{ {{ {query} }} }} LIMIT 2"), X_SPARQL_MaxRows="2")
         return True
 
-    with faulty(DATA, stuck) as server, pytest.raises(EndpointError, match="counts 600 triples in all but"):
-        fetch(server.url)
+    server = FaultyStore(DATA, stuck)
+    with pytest.raises(EndpointError, match="counts 600 triples in all but"):
+        fetch(server)

@@ -8,20 +8,19 @@ import pytest
 import rdf_kgeval as kgeval
 from rdf_kgeval.beliefs.table import Role
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.sources.endpoint.client import Credentials, Endpoint
 from rdf_kgeval.sources.scope import Scope
 from tests.sources.endpoint.test_client import DATA, EX, EXPECTED, _small_pages, fetch, lines, patient  # noqa: F401
 from tests.sources.test_pull import pull_from, triples
 from tests.support import faults
-from tests.support.faults import faulty
+from tests.support.faults import FaultyStore
 
 LABEL = "<http://www.w3.org/2000/01/rdf-schema#label>"
 
 
 def test_scope_by_predicate_brings_labels_and_types() -> None:
     extra = f'<{EX}s5> {LABEL} "five" .\n<{EX}elsewhere> {LABEL} "no" .\n'.encode()
-    with faulty(DATA + extra) as server:
-        beliefs = fetch(server.url, predicates=[EX + "q"])
+    server = FaultyStore(DATA + extra)
+    beliefs = fetch(server, predicates=[EX + "q"])
     assert lines(beliefs) == {t for t in EXPECTED if f"<{EX}q>" in t}
     background = [beliefs.line(row) for row in range(len(beliefs)) if beliefs.role[row] == Role.BACKGROUND]
     assert background == [f'<{EX}s5> {LABEL} "five" .']
@@ -37,16 +36,15 @@ def test_scope_by_predicate_brings_labels_and_types() -> None:
 )
 def test_scope_by_query(tmp_path: Path, query: str) -> None:
     (tmp_path / "scope.rq").write_text(query)
-    with faulty(DATA) as server:
-        assert lines(fetch(server.url, scope=tmp_path / "scope.rq")) == {
-            t for t in EXPECTED if f"<{EX}q>" in t
-        }
+    server = FaultyStore(DATA)
+    assert lines(fetch(server, scope=tmp_path / "scope.rq")) == {t for t in EXPECTED if f"<{EX}q>" in t}
 
 
 def test_scope_query_that_makes_no_triples(tmp_path: Path) -> None:
     (tmp_path / "scope.rq").write_text("SELECT (?y AS ?s) ?p (?x AS ?o) { ?x ?p ?y }")
-    with faulty(DATA) as server, pytest.raises(InputError, match="which is not a triple"):
-        fetch(server.url, scope=tmp_path / "scope.rq")
+    server = FaultyStore(DATA)
+    with pytest.raises(InputError, match="which is not a triple"):
+        fetch(server, scope=tmp_path / "scope.rq")
 
 
 def test_virtuoso_s_blank_nodes_and_invalid_iris() -> None:
@@ -59,9 +57,9 @@ def test_virtuoso_s_blank_nodes_and_invalid_iris() -> None:
         handler.reply(text.replace(f'"{EX}s9"', '"http://example.org/a b"').encode())
         return True
 
-    with faulty(DATA, virtuoso) as server:
-        endpoint = Endpoint(server.url, Credentials(), patient())
-        beliefs = kgeval.pull_beliefs(server.url, endpoint=endpoint)
+    server = FaultyStore(DATA, virtuoso)
+    endpoint = server.endpoint(patient())
+    beliefs = kgeval.pull_beliefs(server.url, endpoint=endpoint)
     bad = {t for t in EXPECTED if f"<{EX}s9>" in t or f"<{EX}s1>" in t}
     assert lines(beliefs) == EXPECTED - bad
     assert {beliefs.triple(r)[0] for r in range(len(beliefs)) if beliefs.role[r] == Role.BACKGROUND} >= {
@@ -71,11 +69,9 @@ def test_virtuoso_s_blank_nodes_and_invalid_iris() -> None:
 
 def test_an_empty_graph_names_the_others() -> None:
     data = f"<{EX}a> <{EX}b> <{EX}c> <{EX}g> .".encode()
-    with (
-        faulty(data) as server,
-        pytest.raises(InputError, match=f"is empty; name one of its graphs.*<{EX}g>"),
-    ):
-        fetch(server.url, graph=EX + "nothing")
+    server = FaultyStore(data)
+    with pytest.raises(InputError, match=f"is empty; name one of its graphs.*<{EX}g>"):
+        fetch(server, graph=EX + "nothing")
 
 
 @pytest.mark.parametrize("cut", [False, True])
@@ -89,16 +85,16 @@ def test_an_invalid_predicate_is_left_out_and_counted(tmp_path: Path, cut: bool)
             return True
         return spaced(handler, body)
 
-    with faulty(DATA, fault) as server:
-        pulled = pull_from(server, tmp_path / "pages")
+    server = FaultyStore(DATA, fault)
+    pulled = pull_from(server, tmp_path / "pages")
     assert set(triples(pulled)) == {t for t in EXPECTED if f"<{EX}p0>" not in t}
     assert pulled.notes == ["left out 100 triples with an IRI or a term that is not valid RDF"]
 
 
 def test_invalid_rows_are_counted_once(tmp_path: Path) -> None:
     edit = faults.edited(lambda text: text.replace(f'"{EX}s9"', f'"{EX}s 9"'))
-    with faulty(DATA, edit) as server:
-        pulled = pull_from(server, tmp_path / "pages")
+    server = FaultyStore(DATA, edit)
+    pulled = pull_from(server, tmp_path / "pages")
     assert pulled.notes == ["left out 3 triples with an IRI or a term that is not valid RDF"]
 
 
@@ -107,14 +103,14 @@ def test_virtuoso_s_node_ids_are_blank_nodes(tmp_path: Path, kind: str) -> None:
     edit = faults.edited(
         lambda text: text.replace(f'"uri","value":"{EX}s1"', f'"{kind}","value":"nodeID://b10001"')
     )
-    with faulty(DATA, edit) as server:
-        assert f'_:nodeIDb10001 <{EX}p1> "1" .' in triples(pull_from(server, tmp_path / "pages"))
+    server = FaultyStore(DATA, edit)
+    assert f'_:nodeIDb10001 <{EX}p1> "1" .' in triples(pull_from(server, tmp_path / "pages"))
 
 
 def test_the_graph_of_a_pull_is_kept() -> None:
     data = f"<{EX}a> <{EX}b> <{EX}c> <{EX}g> .".encode()
-    with faulty(data) as server:
-        beliefs = fetch(server.url, graph=EX + "g")
+    server = FaultyStore(data)
+    beliefs = fetch(server, graph=EX + "g")
     assert [quad[3] for _, quad in beliefs.quads()] == [f"<{EX}g>"]
 
 
@@ -127,8 +123,8 @@ def test_triple_terms_and_directions_come_over(tmp_path: Path, invalid: bool) ->
     ]
     data = "\n".join([*said, f"<{EX}bad> <{EX}p> <{EX}o> ."]).encode()
     edit = faults.edited(lambda text: text.replace(f"{EX}bad", f"{EX}b ad") if invalid else text)
-    with faulty(data, edit) as server:
-        got = {re.sub(r"_:\w+", "_:n", line) for line in triples(pull_from(server, tmp_path / "pages"))}
+    server = FaultyStore(data, edit)
+    got = {re.sub(r"_:\w+", "_:n", line) for line in triples(pull_from(server, tmp_path / "pages"))}
     assert got == {*said, *([] if invalid else [f"<{EX}bad> <{EX}p> <{EX}o> ."])}
 
 
@@ -145,16 +141,16 @@ def test_literals_that_stores_rewrite_are_reported(tmp_path: Path, software: str
         f"{xsd}string",
     ]
     data = "".join(f'<{EX}a> <{EX}p> "x"^^<{kind}> .\n' for kind in types).encode()
-    with faulty(data) as server:
-        server.software = software
-        note, *_ = pull_from(server, tmp_path / "pages").notes
+    server = FaultyStore(data)
+    server.software = software
+    note, *_ = pull_from(server, tmp_path / "pages").notes
     assert note.startswith(f"7 literals may be spelt otherwise than when loaded: {store} may rewrite")
 
 
 def test_a_predicate_that_no_triple_has_is_reported(tmp_path: Path) -> None:
-    with faulty(DATA) as server:
-        scope = Scope.of(predicates=[EX + "q", EX + "typo"])
-        (note,) = pull_from(server, tmp_path / "pages", scope).notes
+    server = FaultyStore(DATA)
+    scope = Scope.of(predicates=[EX + "q", EX + "typo"])
+    (note,) = pull_from(server, tmp_path / "pages", scope).notes
     assert note == f"no triple there has the predicate <{EX}typo>; check --predicate"
 
 
@@ -172,5 +168,5 @@ def test_a_scope_brings_the_labels_of_its_predicates(tmp_path: Path, query: str 
     else:
         (tmp_path / "scope.rq").write_text(query)
         scope = Scope.of(scope=tmp_path / "scope.rq")
-    with faulty(DATA + f'<{EX}q> {LABEL} "has q" .\n'.encode()) as server:
-        assert f'<{EX}q> {LABEL} "has q" .' in triples(pull_from(server, tmp_path / "pages", scope))
+    server = FaultyStore(DATA + f'<{EX}q> {LABEL} "has q" .\n'.encode())
+    assert f'<{EX}q> {LABEL} "has q" .' in triples(pull_from(server, tmp_path / "pages", scope))

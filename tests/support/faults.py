@@ -1,30 +1,39 @@
 """A SPARQL endpoint over a pyoxigraph store that misbehaves as told."""
 
+import io
 import itertools
 import json
 import socket
 import threading
 import time
+import urllib.error
 import urllib.parse
+import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http.client import HTTPResponse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import cast
 
 import pyoxigraph as ox
 
+from rdf_kgeval.sources.endpoint.client import Credentials, Endpoint, RetryPolicy
 from rdf_kgeval.sources.pull import SAMPLE
 
 Fault = Callable[["Handler", bytes], bool]
 """Given the handler and the right body; answers itself and returns True, or returns False to go on."""
 
 
-class FaultyServer(ThreadingHTTPServer):
-    daemon_threads = True
-    block_on_close = False
+class FaultyStore:
+    """The store, how it misbehaves, and what it was asked; it answers without a socket, as a transport.
 
-    def __init__(self, data: bytes, fault: Fault) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
+    Its handler is that of a real server, on streams in memory.
+    """
+
+    url = "http://faulty.example/sparql"
+
+    def __init__(self, data: bytes, fault: Fault = lambda *_: False) -> None:
         self.store = ox.Store()
         self.store.bulk_load(data, format=ox.RdfFormat.N_QUADS)
         self.fault = fault
@@ -34,13 +43,60 @@ class FaultyServer(ThreadingHTTPServer):
         self.seen: Counter[str] = Counter()
         self.hang = threading.Event()
 
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}/sparql"
+    def endpoint(
+        self, retry: RetryPolicy | None = None, credentials: Credentials | None = None, part: str = ""
+    ) -> Endpoint:
+        """A client of this store."""
+        return Endpoint(self.url + part, credentials or Credentials(), retry, transport=self)
+
+    def open(self, request: urllib.request.Request, /, *, timeout: float) -> HTTPResponse:
+        body = cast(bytes, request.data or b"")
+        lines = [f"{request.get_method()} {request.selector} HTTP/1.1", f"Content-Length: {len(body)}"]
+        lines += [f"{name}: {value}" for name, value in request.header_items()]
+        stream = _Stream("\r\n".join([*lines, "", ""]).encode() + body)
+        Handler(stream, ("memory", 0), self)  # type: ignore[arg-type]
+        response = HTTPResponse(_Stream(stream.sent), method=request.get_method())  # type: ignore[arg-type]
+        response.begin()
+        if response.status >= 300:
+            raise urllib.error.HTTPError(
+                request.full_url, response.status, response.reason, response.headers, response
+            )
+        return response
+
+
+class _Stream:
+    """What a handler and a response use of a socket."""
+
+    def __init__(self, received: bytes) -> None:
+        self._received = received
+        self.sent = b""
+
+    def makefile(self, *args: object) -> io.BytesIO:
+        return io.BytesIO(self._received)
+
+    def sendall(self, data: bytes) -> None:
+        self.sent += data
+
+
+class FaultyServer(FaultyStore, ThreadingHTTPServer):
+    """The same behind a real socket, for what sockets do."""
+
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self, data: bytes, fault: Fault) -> None:
+        ThreadingHTTPServer.__init__(self, ("127.0.0.1", 0), Handler)
+        FaultyStore.__init__(self, data, fault)
+        self.url = f"http://127.0.0.1:{self.server_address[1]}/sparql"
+
+    def endpoint(
+        self, retry: RetryPolicy | None = None, credentials: Credentials | None = None, part: str = ""
+    ) -> Endpoint:
+        return Endpoint(self.url + part, credentials or Credentials(), retry)
 
 
 class Handler(BaseHTTPRequestHandler):
-    server: FaultyServer
+    server: FaultyStore  # type: ignore[assignment]
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import rdf_kgeval as kgeval
-from rdf_kgeval.evaluation.evaluation import Evaluation
 from rdf_kgeval.evaluation.settings import Settings
+from rdf_kgeval.pipeline import Evaluation
 from rdf_kgeval.rules.dialects import read_rules
 from rdf_kgeval.rules.ontology import read_ontology
 from rdf_kgeval.verdicts.log import Answer, Drawn, Verdict

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rdf_kgeval.common.types import Int64s
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.evaluation.settings import Settings
 from rdf_kgeval.verdicts.aggregation import (
-    Ints,
     Votes,
     agreement,
     allocate,
@@ -127,7 +127,7 @@ def test_the_papers_majority(case: tuple[int, int]) -> None:
     assert majority(true, votes) == (1 if 2 * true >= votes else 0)
 
 
-def naive_alpha(task: Ints, value: Ints) -> float | None:
+def naive_alpha(task: Int64s, value: Int64s) -> float | None:
     """Krippendorff's alpha from observed and expected disagreement over pairs of values."""
     units = [value[task == t].tolist() for t in np.unique(task)]
     units = [u for u in units if len(u) > 1]

@@ -9,8 +9,9 @@ import pytest
 
 import rdf_kgeval as kgeval
 from rdf_kgeval.coupling.graph import CouplingGraph
-from rdf_kgeval.evaluation.evaluation import Evaluation, consult
+from rdf_kgeval.evaluation.consult import consult
 from rdf_kgeval.evaluation.settings import Settings
+from rdf_kgeval.pipeline import Evaluation
 from rdf_kgeval.verdicts.log import AMBIGUOUS, FALSE, TRUE, Answer
 from rdf_kgeval.verdicts.oracles import Question, Wish
 from tests.evaluation.test_policies import chain

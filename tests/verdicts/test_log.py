@@ -12,7 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rdf_kgeval.errors import RunError
-from rdf_kgeval.verdicts.log import Answer, Drawn, Record, Retraction, Verdict, VerdictLog, read_log, standing
+from rdf_kgeval.verdicts.log import (
+    Answer,
+    Drawn,
+    LogRecord,
+    Retraction,
+    Verdict,
+    VerdictLog,
+    read_log,
+    standing,
+)
 from tests.support.strategies import nasty_text
 
 NOW = "2026-01-01T00:00:00Z"
@@ -38,7 +47,7 @@ def verdict(answer: Answer = Answer.TRUE, annotator: str = "ann", belief: str = 
 
 @given(records)
 def test_what_is_appended_is_read_back(
-    tmp_path_factory: pytest.TempPathFactory, written: list[Record]
+    tmp_path_factory: pytest.TempPathFactory, written: list[LogRecord]
 ) -> None:
     path = tmp_path_factory.mktemp("log") / "verdicts.jsonl"
     for half in (written[: len(written) // 2], written[len(written) // 2 :]):
@@ -50,7 +59,7 @@ def test_what_is_appended_is_read_back(
 
 @given(st.lists(verdicts, min_size=1, max_size=4), st.data())
 def test_a_torn_tail_is_cut_and_nothing_before_it(
-    tmp_path_factory: pytest.TempPathFactory, written: list[Record], data: st.DataObject
+    tmp_path_factory: pytest.TempPathFactory, written: list[LogRecord], data: st.DataObject
 ) -> None:
     path = tmp_path_factory.mktemp("log") / "verdicts.jsonl"
     with VerdictLog(path) as log:

@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from rdf_kgeval.errors import RunError
-from rdf_kgeval.evaluation.evaluation import Evaluation
 from rdf_kgeval.evaluation.settings import Settings
-from rdf_kgeval.verdicts.log import Answer, Record
+from rdf_kgeval.pipeline import Evaluation
+from rdf_kgeval.verdicts.log import Answer, LogRecord
 from rdf_kgeval.web import desk as desk_module
 from rdf_kgeval.web.desk import Desk
 from rdf_kgeval.web.people import Person
@@ -22,14 +22,14 @@ class Log:
     """A log in memory that can be made to fail."""
 
     def __init__(self) -> None:
-        self.batches: list[tuple[Record, ...]] = []
+        self.batches: list[tuple[LogRecord, ...]] = []
         self.broken = False
 
     @property
-    def records(self) -> list[Record]:
+    def records(self) -> list[LogRecord]:
         return [record for batch in self.batches for record in batch]
 
-    def append(self, *records: Record) -> None:
+    def append(self, *records: LogRecord) -> None:
         if self.broken:
             raise RunError("the disk is full")
         self.batches.append(records)
@@ -39,10 +39,11 @@ def work(
     how: Settings, people: list[Person], script: Callable[[Desk, Log], Awaitable[None]], size: int = 30
 ) -> Evaluation:
     """Run a script against a desk; the evaluation after it."""
-    evaluation, log = Evaluation(chain(size), how), Log()
+    log = Log()
+    evaluation = Evaluation(chain(size), how, append=log.append)
 
     async def main() -> None:
-        desk = Desk(evaluation, log.append, [], people)
+        desk = Desk(evaluation, people)
         running = asyncio.create_task(desk.run())
         await desk.ready()
         try:

@@ -1,4 +1,4 @@
-"""Credentials for an endpoint: taken from the environment or netrc, and never shown."""
+"""Credentials for an endpoint: taken from the environment or netrc, and never shown; URLs without secrets."""
 
 import base64
 import netrc
@@ -9,6 +9,10 @@ from dataclasses import dataclass, field
 
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
+
+_HIDDEN = "***"
+# What these parameters say is no secret.
+_HARMLESS = {"default-graph-uri", "named-graph-uri", "timeout", "format", "output", "infer", "reasoning"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +70,22 @@ class Credentials:
         if not user and not token:
             user, password = _from_netrc(urllib.parse.urlsplit(url).hostname or "", environ)
         return cls(user=user, password=password, token=token, digest=kind == "digest")
+
+
+def redact(url: str) -> str:
+    """Hide what may be a secret in the query or fragment of a URL, so that it can be shown and saved."""
+    parts = urllib.parse.urlsplit(url)
+    pairs = urllib.parse.parse_qsl(parts.query, keep_blank_values=True)
+    kept = [(name, value if name.lower() in _HARMLESS else _HIDDEN) for name, value in pairs]
+    shown = parts._replace(
+        query=urllib.parse.urlencode(kept, safe="*:/"), fragment=_HIDDEN if parts.fragment else ""
+    )
+    return printable(shown.geturl(), 300)
+
+
+def is_redacted(url: str) -> bool:
+    """Whether a secret was hidden in a URL, so that it cannot be asked any more."""
+    return _HIDDEN in url
 
 
 def _is_plain(text: str) -> bool:

@@ -7,7 +7,7 @@ import time
 import urllib.parse
 import urllib.request
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from rdf_kgeval.common.http.credentials import Credentials
 
@@ -22,6 +22,18 @@ class TimedRequest(urllib.request.Request):
     def __init__(self, url: str, data: Any, *, method: str, deadline: float) -> None:
         super().__init__(url, data, method=method)
         self.deadline = deadline
+
+
+class Transport(Protocol):
+    """Sends requests, as an opener of urllib does."""
+
+    def open(self, request: urllib.request.Request, /, *, timeout: float) -> http.client.HTTPResponse:
+        """Send a request and return the response, its body unread.
+
+        Raises:
+            urllib.error.HTTPError: the status is not a success.
+            OSError, http.client.HTTPException: no response came.
+        """
 
 
 def make_opener(url: str, credentials: Credentials) -> urllib.request.OpenerDirector:

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, ExitStack
 from itertools import count
 from types import TracebackType
 
-from rdf_kgeval.beliefs.table import Ints
+from rdf_kgeval.common.types import Int32s
 from rdf_kgeval.coupling.tables import Columns, open_tables
 from rdf_kgeval.engines.spark.session import Session, failures
 
@@ -37,7 +37,7 @@ class SparkTables(AbstractContextManager["SparkTables"]):
         with failures(self._folder):
             self._session.read(file).createOrReplaceTempView(name)
 
-    def fetch(self, sql: str) -> list[Ints]:
+    def fetch(self, sql: str) -> list[Int32s]:
         """Let Spark write the rows, and read them."""
         found = self._folder / f"found-{next(self._number)}"
         with failures(self._folder):

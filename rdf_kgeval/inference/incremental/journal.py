@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rdf_kgeval.common.kernels import Floats, Indices, Ints, Records, lean_kernel
+from rdf_kgeval.common.kernels import lean_kernel
+from rdf_kgeval.common.types import Float64s, Int32s, Int64s, Records
 from rdf_kgeval.inference.solver.problem import Problem
 
 VARIABLE = np.dtype(
@@ -74,20 +75,20 @@ class Search(NamedTuple):
     columns: Records
     problem: Problem
     """In layout order; its slopes are those that are posed."""
-    backward: Floats
+    backward: Float64s
     """Slope of each row once the variable that it asks for, of negative coefficient, is fixed at 0."""
-    counters: Ints
+    counters: Int64s
     touched: Records
     noted: Records
-    fixed: Indices
-    watched: Indices
+    fixed: Int32s
+    watched: Int32s
     """Rows that came to be watched."""
-    queue: Indices
+    queue: Int32s
     """Variables whose gradient became too large, in the order in which it did, each once, in a ring."""
 
 
 @lean_kernel
-def note(variables: Records, touched: Records, counters: Ints, i: int) -> None:
+def note(variables: Records, touched: Records, counters: Int64s, i: int) -> None:
     """Keep the old contents of a variable."""
     variable = variables[i]
     if not variable.seen:
@@ -107,7 +108,7 @@ def note_row(
     entries: Records,
     touched: Records,
     noted: Records,
-    counters: Ints,
+    counters: Int64s,
     j: int,
 ) -> None:
     """Keep the old contents of a row and of everyone in it."""
@@ -121,7 +122,7 @@ def note_row(
 
 
 @lean_kernel
-def row_value(variables: Records, rows: Records, entries: Records, offset: Floats, j: int) -> float:
+def row_value(variables: Records, rows: Records, entries: Records, offset: Float64s, j: int) -> float:
     """Of a row, where the variables are."""
     total = offset[j]
     for k in range(rows[j].begin, rows[j + 1].begin):
@@ -159,7 +160,7 @@ def undo(search: Search) -> None:
 
 
 @lean_kernel
-def forget(variables: Records, rows: Records, touched: Records, noted: Records, counters: Ints) -> None:
+def forget(variables: Records, rows: Records, touched: Records, noted: Records, counters: Int64s) -> None:
     """Empty the journal; what it holds can no longer be undone."""
     for at in range(counters[N_TOUCHED]):
         variables[touched[at].variable].seen = False

@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rdf_kgeval.common.kernels import Flags, Floats, Indices, Ints, Records, lean_kernel
+from rdf_kgeval.common.kernels import lean_kernel
+from rdf_kgeval.common.types import Bools, Float64s, Int32s, Int64s, Records
 from rdf_kgeval.inference.incremental.journal import Search
 from rdf_kgeval.inference.incremental.watch import dequeue, enqueue, in_reach, join, shift, watch
 from rdf_kgeval.inference.solver.problem import Problem, Scratch, scratch
@@ -16,10 +17,10 @@ EFFORT = 1_500
 class Local(NamedTuple):
     """Working space of one re-solve."""
 
-    members: Indices
-    x: Floats
+    members: Int32s
+    x: Float64s
     """Where each member is, then where it shall be."""
-    free: Flags
+    free: Bools
     """Nobody among the members is fixed."""
     problem: Problem
     """Room for the problem restricted to the members."""
@@ -87,8 +88,8 @@ def _visit(
     rows: Records,
     entries: Records,
     columns: Records,
-    queue: Indices,
-    counters: Ints,
+    queue: Int32s,
+    counters: Int64s,
     i: int,
 ) -> int:
     """Move a variable and queue whose gradient that makes too large; how many rows it looked at."""

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rdf_kgeval.common.kernels import Flags, Floats, Indices, Ints, Records, kernel
+from rdf_kgeval.common.kernels import kernel
+from rdf_kgeval.common.types import Bools, Float64s, Int32s, Int64s, Records
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.inference.incremental.journal import (
     N_FIXED,
@@ -33,7 +34,7 @@ arranged anew from where x is."""
 class Change:
     """What fixing one variable did."""
 
-    moved: Ints
+    moved: Int64s
     """Variables whose value is no longer the same, the fixed one included."""
     count: int
     """How many counted variables are now inferred."""
@@ -43,11 +44,11 @@ class Change:
 class WhatIfs:
     """What fixing each candidate would bring."""
 
-    counts: Ints
+    counts: Int64s
     """One row per candidate: inferred variables if it were 0, and if it were 1."""
-    indptr: Ints
+    indptr: Int64s
     """The members of candidate c are `members[indptr[c]:indptr[c + 1]]`."""
-    members: Ints
+    members: Int64s
     """Variables that a candidate's what-ifs may move, itself included. Its gains over `Incremental.count`
     stay as they are until a `commit` concerns one of these."""
 
@@ -66,8 +67,8 @@ class Incremental:
         options: SolverOptions = DEFAULT_OPTIONS,
         *,
         tau: float = 0.8,
-        counted: Flags | None = None,
-        backward: Floats | None = None,
+        counted: Bools | None = None,
+        backward: Float64s | None = None,
     ) -> None:
         """Start from a solution of the model.
 
@@ -107,17 +108,17 @@ class Incremental:
         self._before = self._count
 
     @property
-    def x(self) -> Floats:
+    def x(self) -> Float64s:
         """The current point, in the model's order."""
         return self._x[self._rank]
 
     @property
-    def gradient(self) -> Floats:
+    def gradient(self) -> Float64s:
         """The objective's gradient at the current point, in the model's order."""
         return np.asarray(self._search.variables["gradient"][self._rank])
 
     @property
-    def fixed(self) -> Flags:
+    def fixed(self) -> Bools:
         """Which variables are clamped, in the model's order."""
         return np.asarray(self._search.variables["fixed"][self._rank])
 
@@ -143,7 +144,7 @@ class Incremental:
         self._count = self._before + int(_gained(self._search, self._counted, self._tau))
         return Change(self._order[moved], self._count)
 
-    def commit(self) -> Ints:
+    def commit(self) -> Int64s:
         """Keep what was clamped.
 
         Returns:
@@ -184,7 +185,7 @@ class Incremental:
         self.rollback()
         return count
 
-    def what_ifs(self, candidates: Ints) -> WhatIfs:
+    def what_ifs(self, candidates: Int64s) -> WhatIfs:
         """Both what-ifs of many candidates; a candidate that is fixed already brings nothing.
 
         Raises:
@@ -199,7 +200,7 @@ class Incremental:
         spaces = [(self._search, self._local)]
         spaces += [(apart(self._search), local(self._search.problem)) for _ in parts[1:]]
 
-        def run(part: Ints, space: tuple[Search, Local]) -> tuple[Ints, Ints, Indices]:
+        def run(part: Int64s, space: tuple[Search, Local]) -> tuple[Int64s, Int64s, Int32s]:
             return _what_ifs(
                 *space, self._options.max_iterations, part, self._counted, self._tau, self._count
             )
@@ -221,7 +222,7 @@ class Incremental:
             raise RuntimeError("commit or roll back before asking what if")
 
     @property
-    def _x(self) -> Floats:
+    def _x(self) -> Float64s:
         return np.asarray(self._search.variables["x"][:-1])
 
     @property
@@ -229,12 +230,12 @@ class Incremental:
         return self._search.touched[: self._search.counters[N_TOUCHED]]
 
 
-def _inferred(x: Floats, tau: float) -> Flags:
+def _inferred(x: Float64s, tau: float) -> Bools:
     return (x >= tau) | (x <= 1.0 - tau)
 
 
 @kernel
-def _gained(search: Search, counted: Flags, tau: float) -> int:
+def _gained(search: Search, counted: Bools, tau: float) -> int:
     variables, touched = search.variables, search.touched
     gained = 0
     for at in range(search.counters[N_TOUCHED]):
@@ -250,11 +251,11 @@ def _what_ifs(
     search: Search,
     local: Local,
     max_iterations: int,
-    candidates: Ints,
-    counted: Flags,
+    candidates: Int64s,
+    counted: Bools,
     tau: float,
     count: int,
-) -> tuple[Ints, Ints, Indices]:
+) -> tuple[Int64s, Int64s, Int32s]:
     counts = np.full((len(candidates), 2), count, np.int64)
     sizes = np.zeros(len(candidates), np.int64)
     members = np.empty(1024, np.int32)

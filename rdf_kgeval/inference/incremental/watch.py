@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from rdf_kgeval.common.kernels import Flags, Floats, Indices, Ints, Records, Singles, kernel, lean_kernel
+from rdf_kgeval.common.kernels import kernel, lean_kernel
+from rdf_kgeval.common.types import Bools, Float32s, Float64s, Int32s, Int64s, Records
 from rdf_kgeval.inference.incremental.journal import (
     COLUMN,
     ENTRY,
@@ -23,7 +24,7 @@ NEAR = 0.0001
 """Rows that a move of this size could make push are watched from the start."""
 
 
-def arrange(problem: Problem, backward: Floats, slope: Floats, x: Floats, fixed: Flags) -> Search:
+def arrange(problem: Problem, backward: Float64s, slope: Float64s, x: Float64s, fixed: Bools) -> Search:
     """A search that starts at a point, its columns laid out by reach from there.
 
     Args:
@@ -60,7 +61,7 @@ def apart(search: Search) -> Search:
     return Search(variables, rows, entries, search.columns, search.problem, search.backward, *_empty(n, m))
 
 
-def _empty(n: int, m: int) -> tuple[Ints, Records, Records, Indices, Indices, Indices]:
+def _empty(n: int, m: int) -> tuple[Int64s, Records, Records, Int32s, Int32s, Int32s]:
     """An empty journal and queue."""
     return (
         np.zeros(6, np.int64),
@@ -73,7 +74,9 @@ def _empty(n: int, m: int) -> tuple[Ints, Records, Records, Indices, Indices, In
 
 
 @kernel
-def _start(variables: Records, rows: Records, entries: Records, offset: Floats, prior: Floats) -> Singles:
+def _start(
+    variables: Records, rows: Records, entries: Records, offset: Float64s, prior: Float64s
+) -> Float32s:
     """Values and gradients; how far one variable of a row at least must move before it pushes."""
     gap = np.empty(len(rows) - 1, np.float32)
     for i in range(len(variables) - 1):
@@ -93,7 +96,7 @@ def _start(variables: Records, rows: Records, entries: Records, offset: Floats, 
 
 @lean_kernel
 def _fill(
-    variables: Records, rows: Records, entries: Records, columns: Records, gap: Singles, order: Ints
+    variables: Records, rows: Records, entries: Records, columns: Records, gap: Float32s, order: Int64s
 ) -> None:
     """The columns, their rows in the order given."""
     n = len(variables) - 1
@@ -118,7 +121,7 @@ def _fill(
 
 
 @lean_kernel
-def enqueue(variables: Records, queue: Indices, counters: Ints, i: int) -> None:
+def enqueue(variables: Records, queue: Int32s, counters: Int64s, i: int) -> None:
     """Queue a variable if its gradient is too large."""
     variable = variables[i]
     if abs(variable.gradient) * variable.gauge > 1.0 and not variable.queued and not variable.fixed:
@@ -129,7 +132,7 @@ def enqueue(variables: Records, queue: Indices, counters: Ints, i: int) -> None:
 
 
 @lean_kernel
-def dequeue(variables: Records, queue: Indices, counters: Ints) -> int:
+def dequeue(variables: Records, queue: Int32s, counters: Int64s) -> int:
     """The variable that waited longest, or -1."""
     first = counters[FIRST]
     if first == counters[LAST]:
@@ -142,7 +145,7 @@ def dequeue(variables: Records, queue: Indices, counters: Ints) -> int:
 
 @lean_kernel
 def push(
-    variables: Records, rows: Records, entries: Records, queue: Indices, counters: Ints, j: int, more: float
+    variables: Records, rows: Records, entries: Records, queue: Int32s, counters: Int64s, j: int, more: float
 ) -> None:
     """A row pushes more: its variables' gradients follow."""
     for k in range(rows[j].begin, rows[j + 1].begin):
@@ -153,7 +156,13 @@ def push(
 
 @lean_kernel
 def shift(
-    variables: Records, rows: Records, entries: Records, queue: Indices, counters: Ints, j: int, change: float
+    variables: Records,
+    rows: Records,
+    entries: Records,
+    queue: Int32s,
+    counters: Int64s,
+    j: int,
+    change: float,
 ) -> None:
     """A row's value changes."""
     before = rows[j].value
@@ -223,7 +232,7 @@ def turn(search: Search, i: int) -> None:
 
 
 @kernel
-def neighbours(search: Search, some: Indices) -> Ints:
+def neighbours(search: Search, some: Int32s) -> Int64s:
     """The variables that share a row with one of these, and these themselves."""
     variables, rows, entries, columns = search.variables, search.rows, search.entries, search.columns
     near = np.zeros(len(variables) - 1, np.bool_)

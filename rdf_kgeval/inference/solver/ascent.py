@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rdf_kgeval.common.kernels import Entries, Flags, Floats, Indices, Singles, kernel
+from rdf_kgeval.common.kernels import kernel
+from rdf_kgeval.common.types import Bools, Float32s, Float64s, Int32s, UInt32s
 from rdf_kgeval.inference.solver.problem import Problem, Span
 
 ROUNDS, SWEEPS = 8, 10
@@ -17,21 +18,21 @@ SHARE = 0.03
 class Found(NamedTuple):
     """Rows that pushed when they were found, packed: single precision is enough for a start."""
 
-    size: Indices
+    size: Int32s
     """How many rows and how many entries there are."""
-    known: Flags
+    known: Bools
     """Whether each row of the component is among them."""
-    rows: Indices
-    ends: Indices
-    terms: Singles
+    rows: Int32s
+    ends: Int32s
+    terms: Float32s
     """Of each row its multiplier, offset, gain, damping and cap."""
-    indices: Entries
-    entries: Singles
+    indices: UInt32s
+    entries: Float32s
     """The coefficient of each entry, and its variable's answer to the multiplier."""
 
 
 @kernel
-def ascend(span: Span, problem: Problem, tolerance: float, x: Floats, dual: Floats) -> None:
+def ascend(span: Span, problem: Problem, tolerance: float, x: Float64s, dual: Float64s) -> None:
     """Coordinate ascent in the dual without the box: a cheap way to find out which rows will be active.
 
     `dual` starts at 0 and `x` at the prior; both move together so that x = prior - A' dual / (2 strength).
@@ -64,7 +65,7 @@ def ascend(span: Span, problem: Problem, tolerance: float, x: Floats, dual: Floa
 
 
 @kernel
-def _find(span: Span, problem: Problem, point: Singles, found: Found) -> float:
+def _find(span: Span, problem: Problem, point: Float32s, found: Found) -> float:
     """Find rows that push and let them; says how far the farthest variable moved."""
     known, indices, entries, terms = found.known, found.indices, found.entries, found.terms
     n_found, to = found.size
@@ -106,7 +107,7 @@ def _find(span: Span, problem: Problem, point: Singles, found: Found) -> float:
 
 
 @kernel
-def _sweep(point: Singles, found: Found) -> float:
+def _sweep(point: Float32s, found: Found) -> float:
     """One step of each multiplier that was found; says how far the farthest variable moved."""
     ends, terms, indices, entries = found.ends, found.terms, found.indices, found.entries
     most = np.float32(0.0)

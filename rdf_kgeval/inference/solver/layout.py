@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rdf_kgeval.common.kernels import Entries, Floats, Indices, Ints, kernel
+from rdf_kgeval.common.kernels import kernel
+from rdf_kgeval.common.types import Float64s, Int32s, Int64s, UInt32s
 
 LENGTHS = 4
 """Rows of one component are grouped by length, from this one on together: it spares branches and pointers."""
@@ -18,22 +19,24 @@ class Layout(NamedTuple):
     A variable that was repeated in a row occurs once, with the sum of its coefficients.
     """
 
-    order: Ints
+    order: Int64s
     """Original number of each variable, in the order used here."""
-    rank: Indices
+    rank: Int32s
     """The inverse of `order`."""
-    bounds: Ints
-    groups: Ints
-    indptr: Ints
-    indices: Entries
-    coef: Floats
-    offset: Floats
-    weight: Floats
-    row: Ints
+    bounds: Int64s
+    groups: Int64s
+    indptr: Int64s
+    indices: UInt32s
+    coef: Float64s
+    offset: Float64s
+    weight: Float64s
+    row: Int64s
     """Original number of each row."""
 
 
-def lay_out(n: int, indptr: Ints, indices: Indices, coef: Floats, offset: Floats, weight: Floats) -> Layout:
+def lay_out(
+    n: int, indptr: Int64s, indices: Int32s, coef: Float64s, offset: Float64s, weight: Float64s
+) -> Layout:
     """Drop rows that cannot be violated, find components and sort everything by them."""
     length = _lengths(n, indptr, indices, coef, offset, weight)
     component, n_components = _components(n, indptr, indices, length)
@@ -49,7 +52,9 @@ def lay_out(n: int, indptr: Ints, indices: Indices, coef: Floats, offset: Floats
 
 
 @kernel
-def _lengths(n: int, indptr: Ints, indices: Indices, coef: Floats, offset: Floats, weight: Floats) -> Indices:
+def _lengths(
+    n: int, indptr: Int64s, indices: Int32s, coef: Float64s, offset: Float64s, weight: Float64s
+) -> Int32s:
     """How many variables each row has, 0 where no point of the box violates it."""
     length = np.zeros(len(offset), np.int32)
     latest = np.full(n, -1, np.int32)
@@ -65,7 +70,7 @@ def _lengths(n: int, indptr: Ints, indices: Indices, coef: Floats, offset: Float
 
 
 @kernel
-def _components(n: int, indptr: Ints, indices: Indices, length: Indices) -> tuple[Indices, int]:
+def _components(n: int, indptr: Int64s, indices: Int32s, length: Int32s) -> tuple[Int32s, int]:
     """Connected components by union-find, numbered by their smallest variable."""
     parent = np.arange(n).astype(np.int32)
     for j in range(len(length)):
@@ -96,7 +101,7 @@ def _components(n: int, indptr: Ints, indices: Indices, length: Indices) -> tupl
 
 
 @kernel
-def _sort_by(keys: Indices, n_keys: int, items: Ints) -> tuple[Ints, Ints]:
+def _sort_by(keys: Int32s, n_keys: int, items: Int64s) -> tuple[Int64s, Int64s]:
     """Stable counting sort: where each key starts, and the items in order of their keys."""
     bounds = np.zeros(n_keys + 1, np.int64)
     for key in keys:
@@ -113,8 +118,8 @@ def _sort_by(keys: Indices, n_keys: int, items: Ints) -> tuple[Ints, Ints]:
 
 @kernel
 def _gather(
-    indptr: Ints, indices: Indices, coef: Floats, rows: Ints, rank: Indices, size: int
-) -> tuple[Ints, Entries, Floats]:
+    indptr: Int64s, indices: Int32s, coef: Float64s, rows: Int64s, rank: Int32s, size: int
+) -> tuple[Int64s, UInt32s, Float64s]:
     """The rows in their new order, over renumbered variables, repeated ones added up."""
     new_indptr = np.empty(len(rows) + 1, np.int64)
     new_indices = np.empty(size, np.uint32)

@@ -1,13 +1,14 @@
 """The best step along a direction, exactly."""
 
-from rdf_kgeval.common.kernels import Floats, lean_kernel
+from rdf_kgeval.common.kernels import lean_kernel
+from rdf_kgeval.common.types import Float64s
 from rdf_kgeval.inference.solver.problem import Problem, Scratch, Span, apply
 
 LINE_STEPS = 40
 
 
 @lean_kernel
-def line_search(span: Span, problem: Problem, work: Scratch, x: Floats) -> float:
+def line_search(span: Span, problem: Problem, work: Scratch, x: Float64s) -> float:
     """The exact minimiser in [0, 1] along the direction, by Newton on the piecewise linear derivative.
 
     Most rows are off, bend or are capped all the way; only those that turn are looked at again.

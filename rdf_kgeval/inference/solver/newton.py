@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rdf_kgeval.common.kernels import Flags, Floats, lean_kernel
+from rdf_kgeval.common.kernels import lean_kernel
+from rdf_kgeval.common.types import Bools, Float64s
 from rdf_kgeval.inference.solver.linesearch import line_search
 from rdf_kgeval.inference.solver.problem import Problem, Scratch, Span
 
@@ -25,7 +26,9 @@ class Active(NamedTuple):
 
 
 @lean_kernel
-def newton(span: Span, problem: Problem, work: Scratch, max_iterations: int, x: Floats, fixed: Flags) -> int:
+def newton(
+    span: Span, problem: Problem, work: Scratch, max_iterations: int, x: Float64s, fixed: Bools
+) -> int:
     """Minimise over the component in place; stop when every projected gradient is small enough.
 
     Semismooth Newton with projection; a step that the box cut is followed by a safe one, so that the
@@ -79,7 +82,7 @@ def newton(span: Span, problem: Problem, work: Scratch, max_iterations: int, x: 
 
 
 @lean_kernel
-def _linearise(span: Span, problem: Problem, work: Scratch, x: Floats) -> Active:
+def _linearise(span: Span, problem: Problem, work: Scratch, x: Float64s) -> Active:
     """Gradient, diagonal, and the rows that bend, times the root of their slope."""
     strength, prior, gradient, diagonal = problem.strength, problem.prior, work.gradient, work.inverse
     for i in range(span.lo, span.hi):
@@ -126,7 +129,7 @@ def _bending(problem: Problem, work: Scratch, first: int, last: int, row: int, t
 
 
 @lean_kernel
-def _free(span: Span, problem: Problem, work: Scratch, x: Floats, fixed: Flags) -> float:
+def _free(span: Span, problem: Problem, work: Scratch, x: Float64s, fixed: Bools) -> float:
     """Invert the diagonal where a variable may move, 0 elsewhere; the largest gauged projected gradient."""
     gradient, inverse, gauge = work.gradient, work.inverse, problem.gauge
     worst = 0.0
@@ -217,7 +220,7 @@ def _multiply(span: Span, problem: Problem, work: Scratch, active: Active) -> fl
 
 
 @lean_kernel
-def _pin(span: Span, work: Scratch, x: Floats) -> bool:
+def _pin(span: Span, work: Scratch, x: Float64s) -> bool:
     """Stop at the box whoever would leave it, and let go who was stopped but is pushed back inside.
 
     `search` becomes how much that shortens their steps; false when nobody was stopped or let go.
@@ -243,7 +246,7 @@ def _pin(span: Span, work: Scratch, x: Floats) -> bool:
 
 
 @lean_kernel
-def _project(span: Span, x: Floats, direction: Floats) -> bool:
+def _project(span: Span, x: Float64s, direction: Float64s) -> bool:
     """Cut the direction so that a full step stays in the box; say whether that changed anything."""
     clipped = False
     for i in range(span.lo, span.hi):
@@ -258,7 +261,7 @@ def _project(span: Span, x: Floats, direction: Floats) -> bool:
 
 
 @lean_kernel
-def _majorise(span: Span, problem: Problem, work: Scratch, fixed: Flags) -> None:
+def _majorise(span: Span, problem: Problem, work: Scratch, fixed: Bools) -> None:
     """Gradient step under a separable upper bound of the objective: it descends even after projection."""
     indptr, indices, coef = problem.indptr, problem.indices, problem.coef
     direction = work.direction

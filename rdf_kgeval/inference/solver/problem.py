@@ -8,42 +8,43 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rdf_kgeval.common.kernels import Entries, Floats, Indices, Ints, lean_kernel
+from rdf_kgeval.common.kernels import lean_kernel
+from rdf_kgeval.common.types import Float64s, Int32s, Int64s, UInt32s
 from rdf_kgeval.inference.solver.layout import LENGTHS
 
 
 class Problem(NamedTuple):
     """Rows and variables in the order of a layout."""
 
-    indptr: Ints
-    indices: Entries
-    coef: Floats
-    offset: Floats
-    shift: Floats
-    slope: Floats
-    cap: Floats
-    prior: Floats
-    strength: Floats
-    gauge: Floats
+    indptr: Int64s
+    indices: UInt32s
+    coef: Float64s
+    offset: Float64s
+    shift: Float64s
+    slope: Float64s
+    cap: Float64s
+    prior: Float64s
+    strength: Float64s
+    gauge: Float64s
     """A gradient g is small enough at a variable when |g| * gauge is at most 1."""
 
 
 class Scratch(NamedTuple):
     """Working space; components use disjoint parts of it, so threads can share it."""
 
-    gradient: Floats
-    inverse: Floats
-    direction: Floats
-    search: Floats
-    product: Floats
-    held: Floats
+    gradient: Float64s
+    inverse: Float64s
+    direction: Float64s
+    search: Float64s
+    product: Float64s
+    held: Float64s
     """The inverse diagonal of variables that are pinned to the box, 0 elsewhere."""
-    value: Floats
-    change: Floats
-    ends: Ints
-    listed: Indices
-    indices: Entries
-    values: Floats
+    value: Float64s
+    change: Float64s
+    ends: Int64s
+    listed: Int32s
+    indices: UInt32s
+    values: Float64s
 
 
 def scratch(n: int, rows: int, entries: int) -> Scratch:
@@ -77,7 +78,7 @@ class Span(NamedTuple):
 
 
 @lean_kernel
-def span_of(c: int, bounds: Ints, groups: Ints) -> Span:
+def span_of(c: int, bounds: Int64s, groups: Int64s) -> Span:
     """Component c of a layout."""
     at = LENGTHS * c
     return Span(
@@ -86,7 +87,7 @@ def span_of(c: int, bounds: Ints, groups: Ints) -> Span:
 
 
 @lean_kernel
-def evaluate(span: Span, problem: Problem, work: Scratch, x: Floats) -> None:
+def evaluate(span: Span, problem: Problem, work: Scratch, x: Float64s) -> None:
     """The row values that `newton` starts from."""
     value, offset = work.value, problem.offset
     apply(span, problem, x, value)
@@ -95,7 +96,7 @@ def evaluate(span: Span, problem: Problem, work: Scratch, x: Floats) -> None:
 
 
 @lean_kernel
-def apply(span: Span, problem: Problem, vector: Floats, result: Floats) -> None:
+def apply(span: Span, problem: Problem, vector: Float64s, result: Float64s) -> None:
     """All rows times a vector; nearly all are short, and a loop would cost more than its work."""
     indptr, indices, coef = problem.indptr, problem.indices, problem.coef
     k = indptr[span.row_lo]

@@ -6,7 +6,8 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from rdf_kgeval.common.kernels import Flags, Floats, Indices, Ints, kernel
+from rdf_kgeval.common.kernels import kernel
+from rdf_kgeval.common.types import Bools, Float64s, Int32s, Int64s
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.inference.solver.ascent import ascend
 from rdf_kgeval.inference.solver.layout import LENGTHS, Layout, lay_out
@@ -42,13 +43,13 @@ class Model:
             strength is not positive.
     """
 
-    indptr: Ints
-    indices: Indices
-    coef: Floats
-    offset: Floats
-    weight: Floats
-    prior: Floats
-    strength: Floats
+    indptr: Int64s
+    indices: Int32s
+    coef: Float64s
+    offset: Float64s
+    weight: Float64s
+    prior: Float64s
+    strength: Float64s
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -116,7 +117,7 @@ class SolverOptions:
 class Solution:
     """A point in the box, and how far from optimal it is."""
 
-    x: Floats
+    x: Float64s
     objective: float
     residual: float
     """Largest projected gradient. With p = 1 the gradient is the Lagrangian's, and the largest violation of
@@ -130,7 +131,7 @@ Solve = Callable[[Model, SolverOptions], Solution]
 """What finds the minimum of a whole model."""
 
 
-def solve(model: Model, options: SolverOptions = DEFAULT_OPTIONS, start: Floats | None = None) -> Solution:
+def solve(model: Model, options: SolverOptions = DEFAULT_OPTIONS, start: Float64s | None = None) -> Solution:
     """Find the unique minimum, from the prior or from a point known to be near.
 
     Raises:
@@ -216,8 +217,8 @@ def _solve_components(
     max_iterations: int,
     tolerance: float,
     accuracy: float,
-    x: Floats,
-    dual: Floats,
+    x: Float64s,
+    dual: Float64s,
 ) -> int:
     most = 0
     fixed = np.zeros(len(x), np.bool_)
@@ -241,9 +242,9 @@ def _solve_linear(
     work: Scratch,
     max_iterations: int,
     accuracy: float,
-    x: Floats,
-    fixed: Flags,
-    dual: Floats,
+    x: Float64s,
+    fixed: Bools,
+    dual: Float64s,
 ) -> int:
     """Augmented Lagrangian: Newton on the smoothed hinges, then a step of their multipliers."""
     iterations = 0
@@ -269,7 +270,7 @@ def _solve_linear(
 
 
 @kernel
-def _assess(layout: Layout, problem: Problem, x: Floats, dual: Floats) -> tuple[float, float]:
+def _assess(layout: Layout, problem: Problem, x: Float64s, dual: Float64s) -> tuple[float, float]:
     """Objective of all rows laid out, and the largest violation of the optimality conditions."""
     gradient = 2.0 * problem.strength * (x - problem.prior)
     objective = 0.0
@@ -298,7 +299,7 @@ def _assess(layout: Layout, problem: Problem, x: Floats, dual: Floats) -> tuple[
 
 
 @kernel
-def _noise(layout: Layout, slope: Floats) -> Floats:
+def _noise(layout: Layout, slope: Float64s) -> Float64s:
     """What rounding alone may leave in each gradient."""
     noise = np.zeros(len(layout.order))
     for j in range(len(slope)):
@@ -310,9 +311,9 @@ def _noise(layout: Layout, slope: Floats) -> Floats:
     return noise
 
 
-def _not_pointers(indptr: Ints, entries: int) -> bool:
+def _not_pointers(indptr: Int64s, entries: int) -> bool:
     return bool(len(indptr) == 0 or indptr[0] != 0 or indptr[-1] != entries or (np.diff(indptr) < 0).any())
 
 
-def _outside(indices: Indices, n: int) -> bool:
+def _outside(indices: Int32s, n: int) -> bool:
     return bool(len(indices) > 0 and not 0 <= indices.min() <= indices.max() < n)

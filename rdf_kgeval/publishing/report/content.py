@@ -1,7 +1,7 @@
 """What a report tells, gathered from an evaluation; how it looks is for `reportpage` and `reporttext`."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -11,10 +11,10 @@ import numpy as np
 from rdf_kgeval.beliefs.names import readable
 from rdf_kgeval.beliefs.table import Triple
 from rdf_kgeval.common.text import plural, printable
-from rdf_kgeval.estimation import DESIGNS
-from rdf_kgeval.evaluation.evaluation import Evaluation
+from rdf_kgeval.evaluation.methods import METHODS
 from rdf_kgeval.evaluation.procedure import Point
 from rdf_kgeval.evaluation.settings import Settings
+from rdf_kgeval.evaluation.state import State
 from rdf_kgeval.inference.explanation import explain, reason
 from rdf_kgeval.inference.model import UNKNOWN
 from rdf_kgeval.inference.rule_weights import track_rules
@@ -27,22 +27,6 @@ SUSPICIOUS = 25
 POINTS = 400
 """How many points of the history are drawn."""
 
-_POLICIES = {
-    "stratified": "a random sample of the beliefs, drawn predicate by predicate in proportion to what each "
-    "can still teach",
-    "srs": "a simple random sample of the beliefs",
-    "twcs": "a random sample of subjects, and of up to three beliefs of each",
-    "assisted": "a random sample of the beliefs, with inference to tell where it is worth looking",
-    "anytime": "a random sample of the beliefs, with an interval that holds whenever one looks",
-    "greedy": "the beliefs from which most others were expected to follow, after some random ones",
-    "random": "beliefs at random",
-    "random+inference": "beliefs at random, and inferred others from them",
-    "max-degree": "the beliefs that most rules touch, after some random ones",
-    "max-degree+inference": "the beliefs that most rules touch, after some random ones",
-    "cascade": "beliefs whose answer spreads furthest along the rules, after some random ones",
-}
-_OVERCONFIDENT = ("srs/ahpd", "twcs/ahpd", "twcs/wilson")
-"""Published methods whose intervals hold the truth less often than they say; see benchmarks/COVERAGE.md."""
 _STOPS = {
     "margin": "Asking stopped when the interval was narrow enough.",
     "budget": "Asking stopped when the budget was spent.",
@@ -108,15 +92,28 @@ class Report:
     """The evaluation's IRI."""
     dataset: str
     """The dataset's IRI."""
+    min_accuracy: float | None = None
+    """Lowest accuracy that the user accepts."""
+    max_margin: float | None = None
+    """Widest half of the interval that the user accepts."""
 
 
-def gather(evaluation: Evaluation, origin: Mapping[str, Any], progress: Progress = lambda *_: None) -> Report:
+def gather(
+    evaluation: State,
+    origin: Mapping[str, Any],
+    progress: Progress = lambda *_: None,
+    *,
+    min_accuracy: float | None = None,
+    max_margin: float | None = None,
+) -> Report:
     """Gather what a report tells.
 
     Args:
         evaluation: what to report on.
         origin: the run's `config.json`.
         progress: called while it takes time.
+        min_accuracy: the lowest accuracy that the user accepts.
+        max_margin: the widest half of the interval that the user accepts.
     """
     progress("reporting", 0, None)
     record = Record(evaluation, origin=origin)
@@ -137,10 +134,42 @@ def gather(evaluation: Evaluation, origin: Mapping[str, Any], progress: Progress
         provenance=tuple(_provenance(evaluation, origin, record)),
         name=record.name("evaluation")[1:-1],
         dataset=record.dataset[1:-1],
+        min_accuracy=min_accuracy,
+        max_margin=max_margin,
     )
 
 
-def _name(evaluation: Evaluation, predicate: str) -> str:
+def percent(value: float | None) -> str:
+    """Write a share as people read it.
+
+    >>> percent(0.25), percent(None)
+    ('25.0%', 'unknown')
+    """
+    return "unknown" if value is None else f"{100 * value:.1f}%"
+
+
+def percent_range(interval: Sequence[float] | None) -> str:
+    """Write an interval as people read it; nothing where there is none."""
+    return f"{percent(interval[0])} to {percent(interval[1])}" if interval is not None else ""
+
+
+def summary(entry: Mapping[str, Any], result: Mapping[str, Any]) -> str:
+    """Tell the accuracy of a graph or predicate, and what is known of it, in a line.
+
+    Args:
+        entry: of the graph or of the predicate.
+        result: of the graph.
+    """
+    known = (
+        f"{entry['asked']:,} of {plural(entry['beliefs'], 'belief')} asked, {entry['inferred']:,} inferred"
+    )
+    if entry["interval"] is None:
+        return f"accuracy {percent(entry['accuracy'])}, without an interval: {known}"
+    sure = f"{percent_range(entry['interval'])} at the level {result['level']:.4g}"
+    return f"accuracy {percent(entry['accuracy'])}, {sure}: {known}"
+
+
+def _name(evaluation: State, predicate: str) -> str:
     term = evaluation.graph.beliefs.terms.find(f"<{predicate}>")
     name = readable(f"<{predicate}>") if term is None else evaluation.names.of(term)
     return printable(name, 80)
@@ -155,9 +184,9 @@ def _title(origin: Mapping[str, Any]) -> str:
     )
 
 
-def _how(evaluation: Evaluation, result: Mapping[str, Any]) -> list[str]:
+def _how(evaluation: State, result: Mapping[str, Any]) -> list[str]:
     settings = evaluation.settings
-    chosen = _POLICIES.get(settings.policy, f"beliefs chosen by the policy {settings.policy}")
+    chosen = METHODS[settings.method].sentence
     sentences = [
         f"People were asked about {chosen}: {result['asked']:,} of {plural(result['beliefs'], 'belief')}."
     ]
@@ -179,11 +208,11 @@ def _how(evaluation: Evaluation, result: Mapping[str, Any]) -> list[str]:
 
 def _interval(settings: Settings, result: Mapping[str, Any]) -> str:
     times = f"{100 * settings.level:.4g} times in 100"
-    if settings.method not in DESIGNS:
+    if not METHODS[settings.method].interval:
         return f"The method {settings.method} carries no interval."
     if result["interval"] is None:
         return "An interval is given at the end; to look at one before would spoil it."
-    if settings.method in _OVERCONFIDENT:
+    if METHODS[settings.method].overconfident:
         return (
             f"The interval is meant to hold the true accuracy {times}; where one stops as soon as it is "
             f"narrow, as usual, {settings.method} keeps this promise less often."
@@ -197,7 +226,7 @@ def _errors(settings: Settings) -> str:
     return "Every answer is taken as right."
 
 
-def _coverage(evaluation: Evaluation) -> dict[str, int]:
+def _coverage(evaluation: State) -> dict[str, int]:
     label = evaluation.label()
     said = Counter(found.outcome for found in evaluation.findings.values())
     unasked = np.ones(len(label), bool)
@@ -212,7 +241,7 @@ def _coverage(evaluation: Evaluation) -> dict[str, int]:
     }
 
 
-def _suspects(evaluation: Evaluation) -> tuple[tuple[Suspect, ...], tuple[Suspect, ...], tuple[int, int]]:
+def _suspects(evaluation: State) -> tuple[tuple[Suspect, ...], tuple[Suspect, ...], tuple[int, int]]:
     """Beliefs of low soft truth that nobody was asked about, and beliefs that people called wrong."""
     graph, inference = evaluation.graph, evaluation.inference
     rows = graph.beliefs.rows
@@ -240,7 +269,7 @@ def _suspects(evaluation: Evaluation) -> tuple[tuple[Suspect, ...], tuple[Suspec
     )
 
 
-def _rules(evaluation: Evaluation) -> list[Trusted]:
+def _rules(evaluation: State) -> list[Trusted]:
     """The rules that tie something, those that failed most first."""
     graph = evaluation.graph
     tracks = track_rules(graph, evaluation.known()) if graph.rules else []
@@ -260,7 +289,7 @@ def _rules(evaluation: Evaluation) -> list[Trusted]:
     )
 
 
-def _annotators(evaluation: Evaluation, record: Record) -> list[Annotator]:
+def _annotators(evaluation: State, record: Record) -> list[Annotator]:
     verdicts = standing(evaluation.records)
     found = [
         Annotator(
@@ -272,7 +301,7 @@ def _annotators(evaluation: Evaluation, record: Record) -> list[Annotator]:
     return sorted(found, key=lambda annotator: (-sum(annotator.answers.values()), annotator.name))
 
 
-def _provenance(evaluation: Evaluation, origin: Mapping[str, Any], record: Record) -> list[tuple[str, str]]:
+def _provenance(evaluation: State, origin: Mapping[str, Any], record: Record) -> list[tuple[str, str]]:
     times = sorted(verdict.time for verdict in standing(evaluation.records))
     files = [(file["role"].replace("_", " "), file) for file in origin.get("files", ())]
     files += [("ontology", file) for file in origin.get("ontologies", ())]

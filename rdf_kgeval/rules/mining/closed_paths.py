@@ -4,11 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rdf_kgeval.rules.mining.walks import Flags, Graph, Heads, Ints, Longs, find_block, kernel
+from rdf_kgeval.common.types import Bools, Int32s, Int64s
+from rdf_kgeval.rules.mining.walks import Graph, Heads, find_block, kernel
 
 
 @kernel
-def _place(keys: Longs, key: int) -> int:
+def _place(keys: Int64s, key: int) -> int:
     """Where a key is, or belongs, in an open-addressing table whose size is a power of two."""
     at = (key * 0x5851F42D4C957F2D >> 20) & (len(keys) - 1)
     while keys[at] >= 0 and keys[at] != key:
@@ -17,7 +18,7 @@ def _place(keys: Longs, key: int) -> int:
 
 
 @kernel
-def _grown(keys: Longs, counts: Longs, last: Longs) -> tuple[Longs, Longs, Longs]:
+def _grown(keys: Int64s, counts: Int64s, last: Int64s) -> tuple[Int64s, Int64s, Int64s]:
     size = 2 * len(keys)
     new_keys, new_counts, new_last = np.full(size, -1), np.zeros(size, np.int64), np.zeros(size, np.int64)
     for i in range(len(keys)):
@@ -30,15 +31,15 @@ def _grown(keys: Longs, counts: Longs, last: Longs) -> tuple[Longs, Longs, Longs
 class _Marks(NamedTuple):
     """The half-edges into one node, by the node that they come from."""
 
-    target: Ints
+    target: Int32s
     """Whose half-edges a node's entry is about."""
-    entry: Longs
-    below: Longs
+    entry: Int64s
+    below: Int64s
     """The next half-edge from the same node, or -1."""
 
 
 @kernel
-def _mark(graph: Graph, y: int, end: Flags, marks: _Marks) -> None:
+def _mark(graph: Graph, y: int, end: Bools, marks: _Marks) -> None:
     for b in range(graph.first[y], graph.first[y + 1]):
         if end[graph.step[b] ^ 1]:
             for e in range(graph.start[b], graph.start[b + 1]):
@@ -49,7 +50,7 @@ def _mark(graph: Graph, y: int, end: Flags, marks: _Marks) -> None:
 
 @kernel
 def _complete(
-    graph: Graph, marks: _Marks, w: int, path: int, place: int, head: int, found: Longs, m: int
+    graph: Graph, marks: _Marks, w: int, path: int, place: int, head: int, found: Int64s, m: int
 ) -> int:
     """Add the paths that a last step from `w` completes, without the head; -1 if there is too little room."""
     e, room = marks.entry[w], (len(found) - graph.n_steps) // 2
@@ -72,7 +73,7 @@ def _complete(
 
 
 @kernel
-def _two_steps(graph: Graph, heads: Heads, i: int, start: Flags, marks: _Marks, found: Longs) -> int:
+def _two_steps(graph: Graph, heads: Heads, i: int, start: Bools, marks: _Marks, found: Int64s) -> int:
     """The paths of two steps from a head's near end to its far end; -1 if there is too little room."""
     x, y, head = heads.near[i], heads.far[i], heads.triple[i]
     m, base = 0, graph.n_steps + 1
@@ -90,7 +91,7 @@ def _two_steps(graph: Graph, heads: Heads, i: int, start: Flags, marks: _Marks, 
 
 @kernel
 def _three_steps(
-    graph: Graph, heads: Heads, i: int, start: Flags, pair: Flags, marks: _Marks, found: Longs
+    graph: Graph, heads: Heads, i: int, start: Bools, pair: Bools, marks: _Marks, found: Int64s
 ) -> int:
     """The paths of three steps from a head's near end to its far end; -1 if there is too little room."""
     x, y, head = heads.near[i], heads.far[i], heads.triple[i]
@@ -113,8 +114,8 @@ def _three_steps(
 
 @kernel
 def close(
-    graph: Graph, heads: Heads, length: int, start: Flags, end: Flags, pair: Flags, room: int
-) -> tuple[bool, Longs, Longs]:
+    graph: Graph, heads: Heads, length: int, start: Bools, end: Bools, pair: Bools, room: int
+) -> tuple[bool, Int64s, Int64s]:
     """Which paths of `length` steps lead from near to far ends without the head, and for how many heads.
 
     Args:

@@ -6,16 +6,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rdf_kgeval.common.types import Bools, Int32s, Int64s
 from rdf_kgeval.namespaces import RDF_TYPE
-from rdf_kgeval.rules.mining.index import Found, MiningIndex
-from rdf_kgeval.rules.mining.walks import Flags, Graph, Ints, Longs, find_block, kernel
+from rdf_kgeval.rules.mining.index import MinedRule, MiningIndex
+from rdf_kgeval.rules.mining.walks import Graph, find_block, kernel
 from rdf_kgeval.rules.rule import Rule
 from rdf_kgeval.sources.files import Progress
 
 _log = logging.getLogger(__name__)
 
 
-def mine_signatures(index: MiningIndex, known: Iterable[Rule]) -> Iterator[Found]:
+def mine_signatures(index: MiningIndex, known: Iterable[Rule]) -> Iterator[MinedRule]:
     """Classes of the subjects and of the objects of predicates for which no rule states one."""
     if index.type is None or index.type not in index.heads or not index.options.types:
         return
@@ -37,7 +38,9 @@ def mine_signatures(index: MiningIndex, known: Iterable[Rule]) -> Iterator[Found
         for c in np.flatnonzero((counts >= index.options.min_support) & index.nameable):
             n = int(counts[c])
             if n >= index.needed(int(sizes[c])) and n / eligible >= index.options.min_confidence:
-                yield Found(2 * index.type, int(c), (step,), -1, n, int(sizes[c]), eligible, n, len(nodes))
+                yield MinedRule(
+                    2 * index.type, int(c), (step,), -1, n, int(sizes[c]), eligible, n, len(nodes)
+                )
 
 
 def _signature(rule: Rule) -> tuple[str, bool] | None:
@@ -50,7 +53,7 @@ def _signature(rule: Rule) -> tuple[str, bool] | None:
     return (p, rule.head[0] == o) if rule.head[0] in (s, o) else None
 
 
-def mine_constants(index: MiningIndex, progress: Progress) -> Iterator[Found]:
+def mine_constants(index: MiningIndex, progress: Progress) -> Iterator[MinedRule]:
     """Rules with a constant in body and head."""
     if not index.options.constants:
         return
@@ -78,7 +81,7 @@ def mine_constants(index: MiningIndex, progress: Progress) -> Iterator[Found]:
             if n >= index.needed(int(size[g])):
                 pairs = int(size[f])
                 hits = pairs - int(own_body) + n
-                yield Found(
+                yield MinedRule(
                     step, int(owner[g]), (int(graph.step[f]) ^ 1,), int(owner[f]), n, int(size[g]),
                     int(pca_body), hits, pairs,
                 )  # fmt: skip
@@ -87,14 +90,14 @@ def mine_constants(index: MiningIndex, progress: Progress) -> Iterator[Found]:
 class _Features(NamedTuple):
     """What is said of each node with a constant at the other end, where it is said of enough nodes."""
 
-    first: Longs
+    first: Int64s
     """The first feature of each node, and one past the last of all."""
-    feature: Longs
+    feature: Int64s
     """The block of the constant's half-edges; its neighbours are the nodes with the feature."""
-    triple: Ints
+    triple: Int32s
 
 
-def _make_features(graph: Graph, min_nodes: int, nameable: Flags) -> _Features:
+def _make_features(graph: Graph, min_nodes: int, nameable: Bools) -> _Features:
     """The features that at least `min_nodes` nodes have, with constants that are `nameable`."""
     block = np.repeat(np.arange(len(graph.step)), np.diff(graph.start))
     owner = np.repeat(np.arange(len(graph.first) - 1), np.diff(graph.first))[block]
@@ -109,8 +112,8 @@ def _make_features(graph: Graph, min_nodes: int, nameable: Flags) -> _Features:
 
 @kernel
 def _imply(
-    graph: Graph, features: _Features, heads: Longs, min_support: int, min_confidence: float
-) -> tuple[Longs, Longs, Longs, Longs, Longs]:
+    graph: Graph, features: _Features, heads: Int64s, min_support: int, min_confidence: float
+) -> tuple[Int64s, Int64s, Int64s, Int64s, Int64s]:
     """Pairs of features that enough nodes have: body, head, support, and how many have the body.
 
     They are counted twice: those that have any triple of the head's step, and all.

@@ -1,6 +1,5 @@
-"""A graph indexed for mining, what miners look for in it, and what they find."""
+"""A graph indexed for mining, and the rules that miners find in it, as numbers."""
 
-from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
 from typing import NamedTuple
@@ -9,47 +8,13 @@ import numpy as np
 
 from rdf_kgeval.beliefs.table import Beliefs, Role
 from rdf_kgeval.common.text import printable
-from rdf_kgeval.errors import InputError
+from rdf_kgeval.common.types import Bools, Int32s, Int64s
 from rdf_kgeval.namespaces import RDF_TYPE
-from rdf_kgeval.rules.mining.walks import Flags, Ints, Longs, degrees, make_graph, two_walks
+from rdf_kgeval.rules.mining.options import MiningOptions
+from rdf_kgeval.rules.mining.walks import degrees, make_graph, two_walks
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class MiningOptions:
-    """What to look for, and which rules to keep."""
-
-    max_length: int = 3
-    """The longest path: 1 to 3 triples, or 0 for no paths."""
-    constants: bool = True
-    """Whether to look for rules with constants."""
-    types: bool = True
-    """Whether to look for type signatures."""
-    min_support: int = 10
-    """The least support; a confidence that few heads support is an accident."""
-    min_head_coverage: float = 0.01
-    """The least head coverage."""
-    min_confidence: float = 0.5
-    """The least PCA confidence; inference makes nothing of a rule at 0.5 or less."""
-    keep_redundant: bool = False
-    """Whether to keep rules that are no better than a shorter or more general one with the same head."""
-    max_per_head: int | None = 50
-    """The most rules to keep for a head's predicate, the best first; classes count apart."""
-    max_groundings: int = 1_000_000
-    """The most groundings of a rule to keep; of one with more, each says next to nothing."""
-    max_walks: float = 2e9
-    """How many walks to follow, 1e9 a minute or so; the costliest paths are left out with a note."""
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.max_length <= 3:
-            raise InputError(f"the longest path is {self.max_length}; choose 0 to 3")
-        if self.min_support < 1:
-            raise InputError(f"the least support is {self.min_support}; choose 1 or more")
-        for share in (self.min_head_coverage, self.min_confidence):
-            if not 0 <= share <= 1:
-                raise InputError(f"the least head coverage or confidence is {share}; choose from 0 to 1")
-
-
-class Found(NamedTuple):
+class MinedRule(NamedTuple):
     """A rule as numbers: what is at the end of its steps is a constant, a variable of its own, or shared."""
 
     head: int
@@ -94,7 +59,7 @@ class MiningIndex:
         given = beliefs.role == Role.GIVEN
         self.heads = [q for q, rows in enumerate(self.rows) if not given[rows].all()]
         """The predicates that can be concluded."""
-        self.nameable: Flags = np.ones(len(beliefs.terms), dtype=bool)
+        self.nameable: Bools = np.ones(len(beliefs.terms), dtype=bool)
         """Which terms a rule can name."""
         for prefix in ("_:", "<<"):
             self.nameable[beliefs.terms.starting(prefix)] = False
@@ -107,12 +72,12 @@ class MiningIndex:
         return int(at[0]) if len(at) else None
 
     @cached_property
-    def degree(self) -> Longs:
+    def degree(self) -> Int64s:
         """How many triples each node is in."""
         return degrees(self.graph)
 
     @cached_property
-    def two_walks(self) -> Longs:
+    def two_walks(self) -> Int64s:
         """How many walks of two steps start at each node."""
         return two_walks(self.graph)
 
@@ -124,7 +89,7 @@ class MiningIndex:
         """A step in messages, as in a SPARQL path."""
         return "^" * (step & 1) + printable(self.predicate(step), 120)
 
-    def nodes(self, step: int) -> Ints:
+    def nodes(self, step: int) -> Int32s:
         """The nodes that can take a step."""
         column = self.beliefs.o if step & 1 else self.beliefs.s
         return np.unique(column[self.rows[step >> 1]])

@@ -15,21 +15,30 @@ Every triple counts, whatever its role, as every triple can ground a rule; but a
 all given as true is no head, since nothing is to be inferred of it.
 """
 
+import hashlib
 import os
+import re
+import urllib.parse
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations, permutations
 
+from rdf_kgeval.beliefs.names import Names, last_part, readable
 from rdf_kgeval.beliefs.table import Beliefs
+from rdf_kgeval.namespaces import RDF_TYPE
 from rdf_kgeval.rules.mining.constants import mine_constants, mine_signatures
-from rdf_kgeval.rules.mining.index import Found, MiningIndex, MiningOptions
+from rdf_kgeval.rules.mining.index import MinedRule, MiningIndex
+from rdf_kgeval.rules.mining.options import MiningOptions
 from rdf_kgeval.rules.mining.paths import PathMiner
-from rdf_kgeval.rules.mining.wording import Wording, distinct_ids
-from rdf_kgeval.rules.rule import Measures, Pattern, Rule
+from rdf_kgeval.rules.rule import Measures, Pattern, Rule, verbalise
 from rdf_kgeval.sources.files import Progress
 
+_LONGEST_ID = 150
+"""Leaves room in a file name."""
+
 _Shape = tuple[tuple[str, ...], ...]
-_Patterned = tuple[Found, tuple[Pattern, ...], Pattern]
+_Patterned = tuple[MinedRule, tuple[Pattern, ...], Pattern]
 
 
 def mine(
@@ -61,17 +70,17 @@ def mine(
     rules.sort(key=lambda rule: (rule[0].head >> 1, -rule[0].confidence, -rule[0].support, *rule[1:]))
     kept = list(_capped(index, rules, paths))
     pairs = paths.count_pairs([f for f, *_ in kept])
-    wording = Wording(beliefs)
-    return distinct_ids(
+    names = Names(beliefs=beliefs)
+    return _distinct_ids(
         [
-            _rule(f._replace(pairs=n), body, head, wording)
+            _rule(f._replace(pairs=n), body, head, names)
             for (f, body, head), n in zip(kept, pairs, strict=True)
             if n >= 0
         ]
     )
 
 
-def _is_writable(index: MiningIndex, found: Found) -> bool:
+def _is_writable(index: MiningIndex, found: MinedRule) -> bool:
     """Whether SPARQL parsers agree on its constants: not so for a backslash before a u."""
     ends = [end for end in (found.head_end, found.body_end) if end >= 0]
     return not any("\\u" in index.beliefs.terms[end].lower() for end in ends)
@@ -90,7 +99,7 @@ def _capped(index: MiningIndex, rules: Iterable[_Patterned], paths: PathMiner) -
             yield rule
 
 
-def _patterns(index: MiningIndex, found: Found) -> tuple[tuple[Pattern, ...], Pattern]:
+def _patterns(index: MiningIndex, found: MinedRule) -> tuple[tuple[Pattern, ...], Pattern]:
     """Body and head."""
     terms = index.beliefs.terms
     inner = {1: [], 2: ["?z"], 3: ["?z", "?w"]}[len(found.path)]
@@ -105,10 +114,10 @@ def _pattern(index: MiningIndex, step: int, near: str, far: str) -> Pattern:
     return (far, predicate, near) if step & 1 else (near, predicate, far)
 
 
-def _rule(f: Found, body: tuple[Pattern, ...], head: Pattern, wording: Wording) -> Rule:
+def _rule(f: MinedRule, body: tuple[Pattern, ...], head: Pattern, names: Names) -> Rule:
     return Rule(
-        id=wording.id(body, head),
-        summary=wording.sentence(body, head),
+        id=_id(body, head),
+        summary=verbalise(body, head, names.name),
         body=body,
         head=head,
         confidence=round(f.confidence, 6),
@@ -116,7 +125,50 @@ def _rule(f: Found, body: tuple[Pattern, ...], head: Pattern, wording: Wording) 
     )
 
 
-def _without_redundant(found: Sequence[Found]) -> Iterator[Found]:
+def _id(body: Sequence[Pattern], head: Pattern) -> str:
+    """Make a name such as `playsSport-if-playsForTeam-teamPlaysSport`; inverse steps start with `inv-`."""
+    return f"{_side([head])}-if-{_side(body)}"
+
+
+def _side(patterns: Iterable[Pattern]) -> str:
+    names, here = [], "?x"
+    for s, p, o in patterns:
+        backwards = o == here and s != here
+        here = s if backwards else o
+        end = [] if here.startswith("?") else [_slug(here)]
+        name = "type" if p == f"<{RDF_TYPE}>" else _slug(p)
+        names += [f"inv-{name}" if backwards else name, *end]
+    return "-".join(names)
+
+
+def _slug(term: str) -> str:
+    """The last part of a term in letters that are safe in file names and IRIs.
+
+    >>> _slug("<http://example.org/nell/Joe%20Louis_Arena>")
+    'Joe-Louis_Arena'
+    """
+    name = last_part(term) if term.startswith("<") else readable(term)
+    slug = re.sub(r"[^A-Za-z0-9_]+", "-", urllib.parse.unquote(name)).strip("-")
+    return slug[:40] or "x"
+
+
+def _distinct_ids(rules: Sequence[Rule]) -> list[Rule]:
+    """The rules with a digest after ids that are too long or that others have, be it in another case."""
+    taken = Counter(rule.id.lower() for rule in rules)
+    return [
+        replace(rule, id=f"{rule.id[:_LONGEST_ID]}-{_digest(rule)}")
+        if taken[rule.id.lower()] > 1 or len(rule.id) > _LONGEST_ID
+        else rule
+        for rule in rules
+    ]
+
+
+def _digest(rule: Rule) -> str:
+    text = " ".join(term for pattern in (*rule.body, rule.head or ()) for term in pattern)
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def _without_redundant(found: Sequence[MinedRule]) -> Iterator[MinedRule]:
     """Leave out what is no better than a rule for the same head that asks for less."""
     best = {(f.head, f.head_end, f.path, f.body_end): f.confidence for f in found}
     for f in found:
@@ -124,7 +176,7 @@ def _without_redundant(found: Sequence[Found]) -> Iterator[Found]:
             yield f
 
 
-def _simpler(f: Found) -> Iterator[tuple[int, int, tuple[int, ...], int]]:
+def _simpler(f: MinedRule) -> Iterator[tuple[int, int, tuple[int, ...], int]]:
     """The rules of which a rule is a longer or more special form."""
     for n in range(1, len(f.path)):
         for path in combinations(f.path, n):

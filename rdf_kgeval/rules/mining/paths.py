@@ -5,18 +5,17 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rdf_kgeval.common.text import plural
-from rdf_kgeval.rules.mining import closed_paths as closings
+from rdf_kgeval.common.types import Bools, Float64s, Int32s, Int64s
 from rdf_kgeval.rules.mining import walks
-from rdf_kgeval.rules.mining.index import Found, MiningIndex
-from rdf_kgeval.rules.mining.walks import Flags, Heads, Ints, Longs
+from rdf_kgeval.rules.mining.closed_paths import close, count_closings
+from rdf_kgeval.rules.mining.index import MinedRule, MiningIndex
+from rdf_kgeval.rules.mining.walks import Heads
 from rdf_kgeval.sources.files import Progress
 
 _log = logging.getLogger(__name__)
 
-Costs = NDArray[np.float64]
 """Walks by their first and second steps."""
 
 
@@ -28,7 +27,7 @@ class PathMiner:
         self._progress = progress
         self._threads = threads
 
-    def mine(self) -> list[Found]:
+    def mine(self) -> list[MinedRule]:
         """The paths of all heads, with their PCA confidence."""
         tasks = [
             (q, length) for length in range(1, self._index.options.max_length + 1) for q in self._index.heads
@@ -36,7 +35,7 @@ class PathMiner:
         ]  # fmt: skip
         costs = self._bounded_costs([q for q, length in tasks if length == 3])
         done = 0
-        found: list[Found] = []
+        found: list[MinedRule] = []
         with ThreadPoolExecutor(self._threads) as pool:
             limits = [costs.get(q) if length == 3 else None for q, length in tasks]
             for part in pool.map(self._paths_of, *zip(*tasks, strict=True), limits):
@@ -45,7 +44,7 @@ class PathMiner:
                 self._progress("mining paths", done, len(tasks))
         return found
 
-    def _sides(self, q: int, length: int) -> tuple[Ints, Ints]:
+    def _sides(self, q: int, length: int) -> tuple[Int32s, Int32s]:
         """The rows of a predicate to walk from their subjects, and those to walk from their objects."""
         rows, (s, o) = (
             self._index.rows[q],
@@ -60,7 +59,7 @@ class PathMiner:
             forwards = self._index.degree[s] <= self._index.degree[o]
         return rows[forwards], rows[~forwards]
 
-    def _bounded_costs(self, heads: Sequence[int]) -> dict[int, tuple[Costs, Costs]]:
+    def _bounded_costs(self, heads: Sequence[int]) -> dict[int, tuple[Float64s, Float64s]]:
         """For each head, what two first steps cost from subjects and from objects; infinite is too much.
 
         There are none if all of them together can be taken.
@@ -88,7 +87,7 @@ class PathMiner:
             cost[:, :] = np.where(cost >= limit, np.inf, cost)
         return {q: (costs[q, False], costs[q, True]) for q in heads}
 
-    def _walk_costs(self, q: int, back: bool) -> Costs:
+    def _walk_costs(self, q: int, back: bool) -> Float64s:
         start, end = self._possible_steps(q)
         rows = self._sides(q, 3)[back]
         near, far = (
@@ -111,7 +110,7 @@ class PathMiner:
         if len(skipped) > 5:
             _log.warning("%s more are left out for their number of walks", plural(len(skipped) - 5, "path"))
 
-    def _possible_steps(self, q: int) -> tuple[Flags, Flags]:
+    def _possible_steps(self, q: int) -> tuple[Bools, Bools]:
         """Which steps enough subjects can take first, and by which enough objects can be reached last."""
         rows = self._index.rows[q]
         need = self._index.needed(len(rows))
@@ -119,7 +118,7 @@ class PathMiner:
         end = walks.occurring(self._index.graph, self._index.beliefs.o[rows]) >= need
         return start, _inverse(end)
 
-    def _paths_of(self, q: int, length: int, costs: tuple[Costs, Costs] | None) -> list[Found]:
+    def _paths_of(self, q: int, length: int, costs: tuple[Float64s, Float64s] | None) -> list[MinedRule]:
         """The paths of one length that imply a predicate."""
         rows = self._index.rows[q]
         n_steps = self._index.graph.n_steps
@@ -139,7 +138,7 @@ class PathMiner:
                 pair = np.isfinite(costs[back]) & (costs[back] > 0)
                 first = first & pair.any(axis=1)
             room = 1 << 12
-            while not (done := closings.close(self._index.graph, heads, length, first, last, pair, room))[0]:
+            while not (done := close(self._index.graph, heads, length, first, last, pair, room))[0]:
                 room *= 4
             codes.append(_reversed(done[1], n_steps) if back else done[1])
             counts.append(done[2])
@@ -152,7 +151,7 @@ class PathMiner:
         enough = support >= self._index.needed(len(rows))
         return self._confident(q, paths[enough], support[enough])
 
-    def _confident(self, q: int, paths: Longs, support: Longs) -> list[Found]:
+    def _confident(self, q: int, paths: Int64s, support: Int64s) -> list[MinedRule]:
         """Those of a head's paths that have the PCA confidence."""
         s, o = (
             np.unique(column[self._index.rows[q]])
@@ -176,7 +175,7 @@ class PathMiner:
                 elif n != walks.STOPPED:
                     pca_body = int(n - hit + support[i])
                     size = len(self._index.rows[q])
-                    found.append(Found(2 * q, -1, path, -1, int(support[i]), size, pca_body, int(hit)))
+                    found.append(MinedRule(2 * q, -1, path, -1, int(support[i]), size, pca_body, int(hit)))
         return found
 
     def _note_too_long(self, path: Iterable[int]) -> None:
@@ -185,7 +184,7 @@ class PathMiner:
             " / ".join(map(self._index.name, path)), f"{self._index.options.max_walks:,.0f}",
         )  # fmt: skip
 
-    def is_wieldy(self, found: Found) -> bool:
+    def is_wieldy(self, found: MinedRule) -> bool:
         """Whether a path has no more groundings than it may."""
         if found.head_end >= 0 or len(found.path) == 1:
             return True
@@ -197,7 +196,7 @@ class PathMiner:
             near, far, code = far, near, _reversed(code, index.graph.n_steps)
         rows = rows[np.argsort(far[rows], kind="stable")]
         heads = Heads(near[rows], far[rows], rows)
-        if closings.count_closings(index.graph, heads, int(code[0]), limit, index.options.max_walks) <= limit:
+        if count_closings(index.graph, heads, int(code[0]), limit, index.options.max_walks) <= limit:
             return True
         _log.warning(
             "the rule %s -> %s is left out: it has more than %s",
@@ -205,7 +204,7 @@ class PathMiner:
         )  # fmt: skip
         return False
 
-    def count_pairs(self, found: Sequence[Found]) -> list[int]:
+    def count_pairs(self, found: Sequence[MinedRule]) -> list[int]:
         """How many pairs each body connects; -1 where that is beyond counting."""
         n_steps = self._index.graph.n_steps
         due = sorted({f.path for f in found if f.pairs < 0})
@@ -225,9 +224,9 @@ class PathMiner:
         return [counted[f.path] if f.pairs < 0 else f.pairs for f in found]
 
 
-def _inverse(steps: Flags) -> Flags:
+def _inverse(steps: Bools) -> Bools:
     """The same flags for the inverses of the steps."""
-    flipped: Flags = steps.reshape(-1, 2)[:, ::-1].ravel()
+    flipped: Bools = steps.reshape(-1, 2)[:, ::-1].ravel()
     return flipped
 
 
@@ -241,7 +240,7 @@ def _code(path: Iterable[int], n_steps: int) -> int:
     return sum((step + 1) * (n_steps + 1) ** i for i, step in enumerate(path))
 
 
-def _reversed(paths: Longs, n_steps: int) -> Longs:
+def _reversed(paths: Int64s, n_steps: int) -> Int64s:
     """The same paths from the other end."""
     return np.array(
         [_code([step ^ 1 for step in reversed(_steps(int(p), n_steps))], n_steps) for p in paths],
@@ -249,7 +248,7 @@ def _reversed(paths: Longs, n_steps: int) -> Longs:
     )
 
 
-def _is_whole(path: tuple[int, ...], forwards: Costs, backwards: Costs) -> bool:
+def _is_whole(path: tuple[int, ...], forwards: Float64s, backwards: Float64s) -> bool:
     """Whether a path was followed from both sides."""
     one, two, three = path if len(path) == 3 else (0, 0, 0)
     return len(path) < 3 or bool(

@@ -9,13 +9,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rdf_kgeval.common.jit import compiled
-
-Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
-Flags = NDArray[np.bool_]
+from rdf_kgeval.common.types import Bools, Float64s, Int32s, Int64s
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -29,21 +25,21 @@ class Graph(NamedTuple):
     """Each triple as two half-edges, by node, step and neighbour; those of a node and step are a block."""
 
     n_steps: int
-    first: Longs
+    first: Int64s
     """The first block of each node, and one past the last of all."""
-    step: Ints
+    step: Int32s
     """The step of each block."""
-    start: Longs
+    start: Int64s
     """The first half-edge of each block, and one past the last of all."""
-    node: Ints
+    node: Int32s
     """The neighbour of each half-edge."""
-    triple: Ints
+    triple: Int32s
     """The triple of each half-edge."""
-    step_of: Ints
+    step_of: Int32s
     """The step of each half-edge."""
 
 
-def make_graph(s: Ints, p: Ints, o: Ints, n_nodes: int) -> Graph:
+def make_graph(s: Int32s, p: Int32s, o: Int32s, n_nodes: int) -> Graph:
     """Index triples; `p` numbers the predicates from 0 without gaps."""
     near, far = np.concatenate([s, o]), np.concatenate([o, s])
     step = np.concatenate([2 * p, 2 * p + 1])
@@ -58,13 +54,13 @@ def make_graph(s: Ints, p: Ints, o: Ints, n_nodes: int) -> Graph:
     return Graph(n_steps, first.astype(np.int64), step[start[:-1]], start.astype(np.int64), far, triple, step)
 
 
-def degrees(graph: Graph) -> Longs:
+def degrees(graph: Graph) -> Int64s:
     """How many half-edges each node has."""
-    ends: Longs = graph.start[graph.first]
+    ends: Int64s = graph.start[graph.first]
     return np.diff(ends)
 
 
-def two_walks(graph: Graph) -> Longs:
+def two_walks(graph: Graph) -> Int64s:
     """How many walks of two steps start at each node."""
     total = np.concatenate([[0], np.cumsum(degrees(graph)[graph.node])])
     ends = graph.start[graph.first]
@@ -74,9 +70,9 @@ def two_walks(graph: Graph) -> Longs:
 class Heads(NamedTuple):
     """Triples of one predicate, seen from one end: walks start at `near` and are to end at `far`."""
 
-    near: Ints
-    far: Ints
-    triple: Ints
+    near: Int32s
+    far: Int32s
+    triple: Int32s
 
 
 @kernel
@@ -93,7 +89,7 @@ def find_block(graph: Graph, node: int, step: int) -> int:
 
 
 @kernel
-def occurring(graph: Graph, node: Ints) -> Longs:
+def occurring(graph: Graph, node: Int32s) -> Int64s:
     """For each step, how many of the nodes can take it; nodes count as often as they are listed."""
     counts = np.zeros(graph.n_steps, np.int64)
     for i in range(len(node)):
@@ -103,7 +99,7 @@ def occurring(graph: Graph, node: Ints) -> Longs:
 
 
 @kernel
-def can_take(graph: Graph, node: Ints, step: int) -> Flags:
+def can_take(graph: Graph, node: Int32s, step: int) -> Bools:
     """Which of the nodes can take a step."""
     can = np.zeros(len(node), np.bool_)
     for i in range(len(node)):
@@ -112,7 +108,7 @@ def can_take(graph: Graph, node: Ints, step: int) -> Flags:
 
 
 @kernel
-def walk_costs(graph: Graph, heads: Heads, head: int, start: Flags) -> NDArray[np.float64]:
+def walk_costs(graph: Graph, heads: Heads, head: int, start: Bools) -> Float64s:
     """How many walks of two steps start at the near ends, by their steps, the head not being the first.
 
     Where there are some, the walks of one step that may be in vain are added.
@@ -156,7 +152,7 @@ TOO_LONG = -2
 
 @kernel
 def _advance(
-    graph: Graph, here: Ints, n: int, step: int, turn: int, seen: Longs, there: Ints
+    graph: Graph, here: Int32s, n: int, step: int, turn: int, seen: Int64s, there: Int32s
 ) -> tuple[int, int]:
     """Where a step leads from the first `n` of `here`, each node once; and how many walks that takes."""
     m, taken = 0, n
@@ -174,7 +170,7 @@ def _advance(
 
 
 @kernel
-def _asserted(graph: Graph, x: int, head: int, reached: Ints, n: int, turn: int, seen: Longs) -> int:
+def _asserted(graph: Graph, x: int, head: int, reached: Int32s, n: int, turn: int, seen: Int64s) -> int:
     """How many of the first `n` reached nodes the step `head` leads to from `x`."""
     b = find_block(graph, x, head) if head >= 0 else -1
     if b < 0:
@@ -190,13 +186,13 @@ def _asserted(graph: Graph, x: int, head: int, reached: Ints, n: int, turn: int,
 @kernel
 def connect(
     graph: Graph,
-    near: Ints,
+    near: Int32s,
     head: int,
-    paths: Longs,
-    support: Longs,
+    paths: Int64s,
+    support: Int64s,
     min_confidence: float,
     max_walks: float,
-) -> tuple[Longs, Longs]:
+) -> tuple[Int64s, Int64s]:
     """How many pairs (x, y), x one of `near`, each path connects; and how many of them the step `head` does.
 
     A path is STOPPED as soon as its support is less than `min_confidence` of it and of the pairs that `head`

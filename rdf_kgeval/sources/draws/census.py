@@ -6,7 +6,7 @@ from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.errors import EndpointError, IncompleteError, InputError
 from rdf_kgeval.sources.draws.pool import Pool
 from rdf_kgeval.sources.endpoint.client import Endpoint
-from rdf_kgeval.sources.pull_plan import as_count, count, count_by_predicate
+from rdf_kgeval.sources.endpoint.counts import as_count, count, count_by_predicate
 
 _VOID = "http://rdfs.org/ns/void#"
 

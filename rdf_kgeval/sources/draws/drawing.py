@@ -10,9 +10,9 @@ from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.errors import EndpointError, IncompleteError, InputError
 from rdf_kgeval.sources.draws.log import Draw
 from rdf_kgeval.sources.draws.pool import FULL, Pool, digest_of, recoded_digests
-from rdf_kgeval.sources.endpoint.client import Answer, Endpoint
-from rdf_kgeval.sources.pull_pages import REWRITTEN
-from rdf_kgeval.sources.pull_plan import count
+from rdf_kgeval.sources.endpoint.client import Endpoint, SelectResult
+from rdf_kgeval.sources.endpoint.counts import count
+from rdf_kgeval.sources.endpoint.quirks import may_rewrite
 
 LEAST = 30
 """At least so many of each stratum."""
@@ -124,7 +124,7 @@ class Drawer:
             return first[0] + second[0], list(dict.fromkeys(first[1] + second[1]))
         return self._checked(pool, answer.rows, answer.skipped)
 
-    def _is_cut(self, pool: Pool, answer: Answer, low: int, high: int, size: int) -> bool:
+    def _is_cut(self, pool: Pool, answer: SelectResult, low: int, high: int, size: int) -> bool:
         """Whether the server kept rows back, by its word, by its habit, or by a count."""
         came = len(answer.rows) + len(answer.skipped)
         if answer.limit is not None and came >= answer.limit:
@@ -192,7 +192,7 @@ class Drawer:
 
     def _excuse(self, triple: Triple) -> None:
         """Stores have spellings of their own for numbers and dates; anything else is a fault."""
-        if not triple[2].endswith(REWRITTEN):
+        if not may_rewrite(triple[2]):
             raise EndpointError(
                 f"{self._endpoint.name} gives a wrong MD5 for {printable(' '.join(triple), 200)}; it cannot "
                 "be drawn from in place"

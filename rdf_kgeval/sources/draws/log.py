@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rdf_kgeval.beliefs.builder import BeliefsBuilder
-from rdf_kgeval.beliefs.sampling_frame import NO_PLACE, Frame
+from rdf_kgeval.beliefs.sampling_frame import NO_PLACE, SamplingFrame
 from rdf_kgeval.beliefs.table import Beliefs, Role, Triple
 from rdf_kgeval.common.jsonlog import JsonLog, read_records
+from rdf_kgeval.common.types import Float64s
 from rdf_kgeval.sources.draws.pool import FULL, place_of
 
 
@@ -138,7 +138,7 @@ def beliefs_of(records: Sequence[DrawRecord]) -> Beliefs:
         assert row is not None  # noqa: S101
         place[row] = place_of(digest)
     reach = reaches(records)
-    frame = Frame(
+    frame = SamplingFrame(
         sizes=_sizes(population, reach, beliefs, place),
         reach={predicate: reach.get(predicate, 0) / FULL for predicate in population.sizes},
         place=place,
@@ -148,7 +148,7 @@ def beliefs_of(records: Sequence[DrawRecord]) -> Beliefs:
 
 
 def _sizes(
-    population: Counted, reach: Mapping[str, int], beliefs: Beliefs, place: NDArray[np.float64]
+    population: Counted, reach: Mapping[str, int], beliefs: Beliefs, place: Float64s
 ) -> dict[str, int]:
     """The sizes as they were counted; of what was drawn whole, as many as can be asked about."""
     drawn = (place < NO_PLACE) & (beliefs.role == Role.BELIEF)

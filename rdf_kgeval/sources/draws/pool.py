@@ -16,6 +16,7 @@ import pyoxigraph as ox
 from rdf_kgeval.beliefs.table import Triple
 from rdf_kgeval.beliefs.terms import parse_term
 from rdf_kgeval.errors import InputError
+from rdf_kgeval.sources.endpoint.quirks import encodings
 from rdf_kgeval.sources.scope import Scope
 
 DIGITS = 12
@@ -43,12 +44,8 @@ def digest_of(triple: Triple, salt: str) -> str:
 
 
 def recoded_digests(triple: Triple, salt: str) -> set[str]:
-    """What a store may give that encodes letters outside ASCII twice in some of the terms.
-
-    Virtuoso does so with what it has stored: it takes the UTF-8 of a term for Latin-1 before MD5 encodes it.
-    """
-    twice = [{part, part.encode().decode("latin-1")} for part in _parts(triple)]
-    return {_md5(" ".join([*parts, salt])) for parts in product(*twice)}
+    """List the digests of a store that encodes letters outside ASCII twice in some of the terms."""
+    return {_md5(" ".join([*parts, salt])) for parts in product(*map(encodings, _parts(triple)))}
 
 
 def _md5(text: str) -> str:

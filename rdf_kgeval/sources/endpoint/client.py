@@ -19,9 +19,11 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from rdf_kgeval.common.http.credentials import Credentials as Credentials
-from rdf_kgeval.common.http.transport import DeadlineError, TimedRequest, make_opener
+from rdf_kgeval.common.http.credentials import redact
+from rdf_kgeval.common.http.transport import DeadlineError, TimedRequest, Transport, make_opener
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import EndpointError, IncompleteError, InputError
+from rdf_kgeval.sources.endpoint.quirks import is_partial, row_limit
 from rdf_kgeval.sources.endpoint.results import Row, read_rows
 
 T = TypeVar("T")
@@ -31,12 +33,10 @@ _AGENT = "rdf-kgeval (https://w3id.org/rdf-kgeval)"
 _LONGEST_GET = 1500
 _LONGEST_BODY = 1 << 30
 _LONGEST_TIME = 86_400.0
-# What these parameters say is no secret.
-_HARMLESS = {"default-graph-uri", "named-graph-uri", "timeout", "format", "output", "infer", "reasoning"}
 
 
 @dataclass(frozen=True)
-class Answer:
+class SelectResult:
     """The rows of one response."""
 
     rows: list[Row]
@@ -47,7 +47,7 @@ class Answer:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Patience:
+class RetryPolicy:
     """How long to wait and how often to try again."""
 
     timeout: float = 60.0
@@ -94,17 +94,27 @@ class Endpoint:
         self,
         url: str,
         credentials: Credentials | None = None,
-        patience: Patience | None = None,
+        retry: RetryPolicy | None = None,
         remedy: str = "ask for less with --predicate or --scope",
+        transport: Transport | None = None,
     ) -> None:
+        """Make ready to ask; nothing is sent yet.
+
+        Args:
+            url: where queries or updates go.
+            credentials: by default those of the environment.
+            retry: how long to wait and how often to try again.
+            remedy: what a user can do when the endpoint gives up, for messages.
+            transport: sends the requests; by default over HTTP.
+        """
         _check_url(url)
         self._remedy = remedy
         self.url = url
         self.server = ""
         """What the last answer's Server header said."""
-        self.patience = self._patience = patience or Patience()
+        self.retry = retry or RetryPolicy()
         self._credentials = Credentials.from_environment(url) if credentials is None else credentials
-        self._opener = make_opener(url, self._credentials)
+        self._transport = transport or make_opener(url, self._credentials)
         self._reached = False
         self.traffic = Traffic()
         self._next_at = 0.0
@@ -115,10 +125,10 @@ class Endpoint:
         """The URL, fit to be shown and saved."""
         return redact(self.url)
 
-    def select(self, query: str, variables: Sequence[str]) -> Answer:
+    def select(self, query: str, variables: Sequence[str]) -> SelectResult:
         """Send a SELECT and return its rows, each with the terms of `variables` in that order."""
 
-        def ask() -> Answer:
+        def ask() -> SelectResult:
             self._wait_for_turn()  # before the request is made, whose deadline runs from then on
             headers, body = self._fetch(self._request(query))
             with self._turn:
@@ -144,27 +154,27 @@ class Endpoint:
             try:
                 return action()
             except _PassingError as trouble:
-                attempts = self._patience.silent_attempts if trouble.silent else self._patience.attempts
+                attempts = self.retry.silent_attempts if trouble.silent else self.retry.attempts
                 attempts = min(attempts, most or attempts)
-                if trouble.wait > self._patience.longest_wait or (trouble.busy and attempt >= attempts):
+                if trouble.wait > self.retry.longest_wait or (trouble.busy and attempt >= attempts):
                     raise EndpointError(f"{self.name} {trouble}") from trouble
                 if attempt >= attempts:
                     raise IncompleteError(f"{self.name} {trouble}") from trouble
-                pause = self._patience.backoff * 2 ** (attempt - 1) * random.uniform(0.5, 1.0)  # noqa: S311
-                self._patience.sleep(max(pause, trouble.wait))
+                pause = self.retry.backoff * 2 ** (attempt - 1) * random.uniform(0.5, 1.0)  # noqa: S311
+                self.retry.sleep(max(pause, trouble.wait))
 
     def _wait_for_turn(self) -> None:
         """Keep to the rate of requests."""
         with self._turn:
             self.traffic.requests += 1
             begin = max(time.monotonic(), self._next_at)
-            self._next_at = begin + (1 / self._patience.rate if self._patience.rate else 0.0)
+            self._next_at = begin + (1 / self.retry.rate if self.retry.rate else 0.0)
         if begin > time.monotonic():
-            self._patience.sleep(begin - time.monotonic())
+            self.retry.sleep(begin - time.monotonic())
 
     def _fetch(self, request: urllib.request.Request) -> tuple[http.client.HTTPMessage, bytes]:
         try:
-            with self._opener.open(request, timeout=self._patience.timeout) as response:
+            with self._transport.open(request, timeout=self.retry.timeout) as response:
                 self._reached = True
                 self.server = response.headers.get("Server", "")
                 return response.headers, self._read(response)
@@ -198,14 +208,14 @@ class Endpoint:
             url._replace(query=parameters, fragment="").geturl(),
             made.data,
             method=made.get_method(),
-            deadline=time.monotonic() + self._patience.deadline,
+            deadline=time.monotonic() + self.retry.deadline,
         )
         for name, value in made.header_items():
             request.add_header(name, value)
         return self._signed(request)
 
     def _update_request(self, text: str) -> urllib.request.Request:
-        deadline = time.monotonic() + self._patience.deadline
+        deadline = time.monotonic() + self.retry.deadline
         request = TimedRequest(self.url, text.encode(), method="POST", deadline=deadline)
         request.add_header("Content-Type", "application/sparql-update; charset=utf-8")
         request.add_header("User-Agent", _AGENT)
@@ -260,7 +270,7 @@ class Endpoint:
         if isinstance(reason, DeadlineError):
             return _PassingError("sent its answer too slowly; is it overloaded?", silent=True)
         if isinstance(reason, TimeoutError):
-            seconds = f"{self._patience.timeout:g} s"
+            seconds = f"{self.retry.timeout:g} s"
             return _PassingError(
                 f"did not answer within {seconds}; is it up, and the URL right?", silent=True
             )
@@ -272,8 +282,8 @@ class Endpoint:
             f"dropped the connection ({printable(str(reason) or type(reason).__name__, 200)})"
         )
 
-    def _parse(self, headers: http.client.HTTPMessage, body: bytes, variables: Sequence[str]) -> Answer:
-        if "S1TAT" in headers.get("X-SQL-State", ""):
+    def _parse(self, headers: http.client.HTTPMessage, body: bytes, variables: Sequence[str]) -> SelectResult:
+        if is_partial(headers):
             raise _PassingError(
                 f"ran out of its own time limit and sent only a part of the rows; {self._remedy}"
             )
@@ -283,12 +293,11 @@ class Endpoint:
                 f"{self.name} answered with {printable(kind, 80)} instead of SPARQL results in JSON"
                 f"{_first_line(body)}; check that the URL is a SPARQL endpoint"
             )
-        limit = re.fullmatch("[1-9][0-9]{0,8}", headers.get("X-SPARQL-MaxRows", "").strip())
         try:
             rows, skipped = read_rows(body, variables)
         except ValueError as error:
             raise _PassingError("sent results that are cut short or not SPARQL JSON") from error
-        return Answer(rows, skipped, int(limit[0]) if limit else None)
+        return SelectResult(rows, skipped, row_limit(headers))
 
 
 class _PassingError(Exception):
@@ -300,17 +309,6 @@ class _PassingError(Exception):
         self.silent = silent
         self.busy = busy
         """The server has too much to do, so that smaller pages, being more, would make it worse."""
-
-
-def redact(url: str) -> str:
-    """A URL without what may be a secret in its query or fragment, fit to be shown and saved."""
-    parts = urllib.parse.urlsplit(url)
-    pairs = urllib.parse.parse_qsl(parts.query, keep_blank_values=True)
-    kept = [(name, value if name.lower() in _HARMLESS else "***") for name, value in pairs]
-    shown = parts._replace(
-        query=urllib.parse.urlencode(kept, safe="*:/"), fragment="***" if parts.fragment else ""
-    )
-    return printable(shown.geturl(), 300)
 
 
 def _check_url(url: str) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import pyoxigraph as ox
 
 from rdf_kgeval.beliefs.terms import json_term, oxigraph_text
+from rdf_kgeval.sources.endpoint.quirks import NODE_ID, standard_binding
 
 Row = tuple[str | None, ...]
 """One N-Triples term per variable, None where unbound."""
@@ -17,8 +18,7 @@ def read_rows(body: bytes, variables: Sequence[str]) -> tuple[list[Row], list[st
     Raises:
         ValueError: the body is cut short or something else.
     """
-    # The strict parser takes the blank nodes of Virtuoso for IRIs.
-    rows = _strict_rows(body, variables) if b"nodeID:" not in body else None
+    rows = _strict_rows(body, variables) if NODE_ID not in body else None
     return _tolerant_rows(body, variables) if rows is None else (rows, [])
 
 
@@ -42,7 +42,7 @@ def _tolerant_rows(body: bytes, variables: Sequence[str]) -> tuple[list[Row], li
     rows: list[Row] = []
     skipped: list[str] = []
     try:
-        for binding in json.loads(body)["results"]["bindings"]:
+        for binding in json.loads(body, object_hook=standard_binding)["results"]["bindings"]:
             try:
                 rows.append(tuple(json_term(binding[v]) if v in binding else None for v in variables))
             except ValueError:

@@ -4,28 +4,30 @@ from pathlib import Path
 
 import pytest
 
+from rdf_kgeval.common.http.credentials import is_redacted, redact
 from rdf_kgeval.errors import EndpointError, InputError
-from rdf_kgeval.runs.create import Coupling, create_run
-from rdf_kgeval.sources.endpoint.client import Credentials, Endpoint, redact
+from rdf_kgeval.pipeline import prepare
+from rdf_kgeval.runs.create import Coupling
+from rdf_kgeval.sources.endpoint.client import Credentials, Endpoint
 from rdf_kgeval.sources.load import Sources
 from rdf_kgeval.sources.scope import Scope
 from tests.sources.endpoint.test_client import DATA, header, patient
 from tests.support import faults
-from tests.support.faults import faulty
+from tests.support.faults import FaultyStore, faulty
 
 SELECT = "SELECT ?s { ?s ?p ?o } LIMIT 1"
 
 
 def test_credentials_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    with faulty(DATA) as server:
-        monkeypatch.setenv("KGEVAL_USER", "ann")
-        monkeypatch.setenv("KGEVAL_PASSWORD", "s3cret")
-        Endpoint(server.url).select("SELECT ?s { ?s ?p ?o } LIMIT 1", ["s"])
-        assert header(server, "Authorization") == {"Basic YW5uOnMzY3JldA=="}
-        server.headers_seen.clear()
-        monkeypatch.setenv("KGEVAL_TOKEN", "t0ken")
-        Endpoint(server.url).select("SELECT ?s { ?s ?p ?o } LIMIT 1", ["s"])
-        assert header(server, "Authorization") == {"Bearer t0ken"}
+    server = FaultyStore(DATA)
+    monkeypatch.setenv("KGEVAL_USER", "ann")
+    monkeypatch.setenv("KGEVAL_PASSWORD", "s3cret")
+    Endpoint(server.url, transport=server).select("SELECT ?s { ?s ?p ?o } LIMIT 1", ["s"])
+    assert header(server, "Authorization") == {"Basic YW5uOnMzY3JldA=="}
+    server.headers_seen.clear()
+    monkeypatch.setenv("KGEVAL_TOKEN", "t0ken")
+    Endpoint(server.url, transport=server).select("SELECT ?s { ?s ?p ?o } LIMIT 1", ["s"])
+    assert header(server, "Authorization") == {"Bearer t0ken"}
     assert "t0ken" not in repr(Credentials.from_environment(server.url))
     assert "s3cret" not in repr(Credentials.from_environment(server.url))
 
@@ -80,7 +82,7 @@ def test_a_redirect_to_another_server_is_refused(place: str) -> None:
     with faulty(DATA) as other:
         location = place.format(port=other.server_address[1])
         with faulty(DATA, faults.status(307, Location=location)) as server:
-            endpoint = Endpoint(server.url, Credentials(token="t0ken"), patient())
+            endpoint = server.endpoint(patient(), Credentials(token="t0ken"))
             with pytest.raises(EndpointError, match="redirects to, if you trust it"):
                 endpoint.select(SELECT, ["s"])
         assert other.queries == []
@@ -89,7 +91,7 @@ def test_a_redirect_to_another_server_is_refused(place: str) -> None:
 def test_a_redirect_to_another_scheme_is_refused() -> None:
     with faulty(DATA) as server:
         server.fault = faults.status(307, Location=server.url.replace("http:", "https:"))
-        endpoint = Endpoint(server.url, Credentials(token="t0ken"), patient())
+        endpoint = server.endpoint(patient(), Credentials(token="t0ken"))
         with pytest.raises(EndpointError, match="redirects to, if you trust it"):
             endpoint.select(SELECT, ["s"])
 
@@ -108,7 +110,7 @@ def test_a_redirect_to_another_scheme_is_refused() -> None:
 )
 def test_digest_against_a_server_that_wants_something_else(challenge: str) -> None:
     with faulty(DATA, faults.status(401, WWW_Authenticate=challenge)) as server:
-        endpoint = Endpoint(server.url, Credentials(user="ann", password="s3cret", digest=True), patient())
+        endpoint = server.endpoint(patient(), Credentials(user="ann", password="s3cret", digest=True))
         with pytest.raises(EndpointError, match="answered 401 Unauthorized") as caught:
             endpoint.select(SELECT, ["s"])
     assert "\n" not in str(caught.value)
@@ -118,7 +120,7 @@ def test_digest_against_a_server_that_wants_something_else(challenge: str) -> No
 
 def test_a_wrong_password_for_digest_ends_soon() -> None:
     with faulty(DATA, faults.status(401, WWW_Authenticate='Digest realm="r", nonce="n"')) as server:
-        endpoint = Endpoint(server.url, Credentials(user="ann", password="s3cret", digest=True), patient())
+        endpoint = server.endpoint(patient(), Credentials(user="ann", password="s3cret", digest=True))
         with pytest.raises(EndpointError, match="answered 401"):
             endpoint.select(SELECT, ["s"])
         assert len(server.queries) <= 3
@@ -132,9 +134,9 @@ def test_parameters_in_the_url_are_passed_on(query: str) -> None:
         paths.append(handler.path)
         return False
 
-    with faulty(DATA, look) as server:
-        endpoint = Endpoint(server.url + "?apikey=a%20b&timeout=1#part", Credentials(), patient())
-        assert len(endpoint.select(query, ["s"]).rows) == 1
+    server = FaultyStore(DATA, look)
+    endpoint = server.endpoint(patient(), part="?apikey=a%20b&timeout=1#part")
+    assert len(endpoint.select(query, ["s"]).rows) == 1
     assert paths[0].startswith("/sparql?apikey=a%20b&timeout=1")
     assert "#" not in paths[0]
 
@@ -164,9 +166,10 @@ def test_bad_urls(url: str, message: str) -> None:
 )
 def test_secrets_in_the_url_are_neither_shown_nor_saved(part: str, tmp_path: Path) -> None:
     assert "hunter2" not in redact(f"http://h/q{part}")
-    with faulty(DATA) as server:
-        sources = Sources(endpoint=Endpoint(server.url + part, Credentials(), patient()), scope=Scope())
-        create_run(tmp_path / "run", sources, Coupling(), "en", lambda *_: None)
+    assert is_redacted(redact(f"http://h/q{part}"))
+    server = FaultyStore(DATA)
+    sources = Sources(endpoint=server.endpoint(patient(), part=part), scope=Scope())
+    prepare(tmp_path / "run", sources, Coupling())
     everything = b"".join(p.read_bytes() for p in (tmp_path / "run").rglob("*") if p.is_file())
     assert b"hunter2" not in everything
 
@@ -175,3 +178,4 @@ def test_harmless_parameters_are_shown() -> None:
     assert (
         redact("http://h/q?default-graph-uri=http://g&k=1") == "http://h/q?default-graph-uri=http://g&k=***"
     )
+    assert not is_redacted(redact("http://h/q?default-graph-uri=http://g"))

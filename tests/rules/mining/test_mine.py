@@ -17,8 +17,8 @@ from rdf_kgeval.beliefs.table import Beliefs, Role
 from rdf_kgeval.coupling.grounding import ground
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.rules.dialects import read_rules
-from rdf_kgeval.rules.mining.index import MiningOptions
 from rdf_kgeval.rules.mining.mine import mine
+from rdf_kgeval.rules.mining.options import MiningOptions
 from rdf_kgeval.rules.rule import Measures, Pattern, Rule
 from rdf_kgeval.rules.write import write_shacl, write_templates
 from tests.support.rulecases import beliefs_of

@@ -16,12 +16,13 @@ import rdf_kgeval as kgeval
 from rdf_kgeval.beliefs.builder import BeliefsBuilder
 from rdf_kgeval.beliefs.table import Role
 from rdf_kgeval.errors import EndpointError, InputError, KgevalError, RunError
-from rdf_kgeval.estimation import DESIGNS, Population
-from rdf_kgeval.estimation.design import Reserve
-from rdf_kgeval.evaluation.evaluation import Evaluation, consult
+from rdf_kgeval.estimation.population import Population, Reserve
+from rdf_kgeval.evaluation.consult import consult
+from rdf_kgeval.evaluation.methods import METHODS
 from rdf_kgeval.evaluation.settings import Settings
-from rdf_kgeval.runs.create import Coupling, create_run
-from rdf_kgeval.runs.run import Run, draw_further, look_for_changes, new_evaluation, open_evaluation, open_run
+from rdf_kgeval.pipeline import Evaluation, evaluation_of, open_evaluation, prepare
+from rdf_kgeval.runs.create import Coupling
+from rdf_kgeval.runs.run import Run, draw_further, look_for_changes, open_run
 from rdf_kgeval.sources.draws.drawing import first_reaches
 from rdf_kgeval.sources.draws.log import (
     Around,
@@ -35,15 +36,16 @@ from rdf_kgeval.sources.draws.log import (
 )
 from rdf_kgeval.sources.draws.pool import DIGITS, FULL, Pool, digest_of
 from rdf_kgeval.sources.draws.sampler import LOG, Field
-from rdf_kgeval.sources.endpoint.client import Endpoint, Patience
+from rdf_kgeval.sources.endpoint.client import Endpoint, RetryPolicy
 from rdf_kgeval.sources.load import InPlace, Sources
 from rdf_kgeval.sources.scope import Scope, parse_scope_query
 from tests.support import strategies
-from tests.support.faults import Fault, FaultyServer, Handler, at_most, faulty, status
+from tests.support.designs import DESIGNS, design_of
+from tests.support.faults import Fault, FaultyStore, Handler, at_most, status
 
 EX = "http://example.org/"
-QUICK = Patience(timeout=5, backoff=0.001, sleep=lambda _: None, attempts=2)
-ABLE = [name for name, factory in DESIGNS.items() if factory.in_place]
+QUICK = RetryPolicy(timeout=5, backoff=0.001, sleep=lambda _: None, attempts=2)
+ABLE = [name for name in DESIGNS if METHODS[name].in_place]
 
 
 def lines(count: int, predicates: int = 3) -> bytes:
@@ -65,27 +67,27 @@ class Planted:
         return "true" if is_true(question.triple) else "false"
 
 
-def sources(server: FaultyServer, reserve: int = 600, seed: int = 0, **scope: object) -> Sources:
+def sources(server: FaultyStore, reserve: int = 600, seed: int = 0, **scope: object) -> Sources:
     return Sources(
-        endpoint=Endpoint(server.url, patience=QUICK),
+        endpoint=server.endpoint(QUICK),
         in_place=InPlace(seed=seed, reserve=reserve),
         scope=Scope.of(**scope),  # type: ignore[arg-type]
     )
 
 
-def make(server: FaultyServer, folder: Path, coupling: Coupling | None = None, **options: object) -> Run:
-    create_run(folder, sources(server, **options), coupling or Coupling(), "en", lambda *_: None)  # type: ignore[arg-type]
+def make(server: FaultyStore, folder: Path, coupling: Coupling | None = None, **options: object) -> Run:
+    prepare(folder, sources(server, **options), coupling or Coupling())  # type: ignore[arg-type]
     return open_run(folder)
 
 
-def finish(run: Run, server: FaultyServer, **options: object) -> Evaluation:
+def finish(run: Run, server: FaultyStore, **options: object) -> Evaluation:
     """Ask to the end, drawing more where needed."""
     while True:
         with open_evaluation(run, options) as evaluation:
             assert consult(evaluation, Planted())  # type: ignore[arg-type]
         if not evaluation.short:
             return evaluation
-        run = draw_further(run, evaluation.short, Endpoint(server.url, patience=QUICK), lambda *_: None)
+        run = draw_further(run, evaluation.short, server.endpoint(QUICK), lambda *_: None)
 
 
 @given(quads=strategies.quads, seed=st.integers(0, 5), share=st.floats(0, 1))
@@ -111,8 +113,8 @@ def test_a_draw_is_what_hashing_every_triple_gives(quads: list[ox.Quad], seed: i
 
 
 def test_beliefs_that_were_damaged_are_made_again_from_the_log(tmp_path: Path) -> None:
-    with faulty(lines(300)) as server:
-        run = make(server, tmp_path / "run")
+    server = FaultyStore(lines(300))
+    run = make(server, tmp_path / "run")
     names = ("s", "p", "o", "role")
     whole = {
         name: getattr(run.beliefs, name).copy() for name in names
@@ -133,8 +135,8 @@ def test_digests_are_md5_of_the_text_that_the_documentation_names() -> None:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_run_holds_the_head_of_the_salted_order(tmp_path: Path, seed: int) -> None:
-    with faulty(lines(5000)) as server:
-        run = make(server, tmp_path / "run", reserve=120, seed=seed)
+    server = FaultyStore(lines(5000))
+    run = make(server, tmp_path / "run", reserve=120, seed=seed)
     records = read_draws(tmp_path / "run" / LOG)
     reach = reaches(records)
     assert reach == first_reaches(run.beliefs.frame.sizes, 120)  # type: ignore[union-attr]
@@ -154,11 +156,11 @@ def test_the_run_holds_the_head_of_the_salted_order(tmp_path: Path, seed: int) -
 
 
 def test_the_same_seed_draws_the_same_and_another_seed_does_not(tmp_path: Path) -> None:
-    with faulty(lines(2000)) as server:
-        logs = [
-            (make(server, tmp_path / name, reserve=60, seed=seed).folder / LOG).read_bytes()
-            for name, seed in (("a", 1), ("b", 1), ("c", 2))
-        ]
+    server = FaultyStore(lines(2000))
+    logs = [
+        (make(server, tmp_path / name, reserve=60, seed=seed).folder / LOG).read_bytes()
+        for name, seed in (("a", 1), ("b", 1), ("c", 2))
+    ]
     assert logs[0] == logs[1] != logs[2]
 
 
@@ -184,7 +186,7 @@ def test_a_reserve_in_the_same_order_gives_the_same_evaluation(method: str, seed
     results = []
     for reach in (None, 0.05, 0.3, 1.0):
         one = local if reach is None else population(sizes, place, reach)
-        design = DESIGNS[method](one, seed=seed, margin=0.06)
+        design = design_of(method, one, seed=seed, margin=0.06)
         answers = np.full(len(one), -1, np.int8)
         order = []
         while draws := design.next(answers, 3):
@@ -206,7 +208,7 @@ def test_a_reserve_in_the_same_order_gives_the_same_evaluation(method: str, seed
 def test_a_short_design_names_the_predicates_of_the_stratum() -> None:
     sizes = [1000, 1000, 10, 10]
     place = np.random.default_rng(0).random(sum(sizes))
-    design = DESIGNS["stratified/bayes"](population(sizes, place, 0.002), seed=0)
+    design = design_of("stratified/bayes", population(sizes, place, 0.002), seed=0)
     assert design.next(np.full(sum(sizes), -1, np.int8), 5) == []
     assert set(design.short) <= {0, 1, 2, 3}
     assert len(design.short)
@@ -220,7 +222,7 @@ def test_a_stratum_is_drawn_only_as_far_as_the_least_reach_in_it() -> None:
     one = population(sizes)
     both = Population(predicate=one.predicate, subject=one.subject, known=one.known, reserve=reserve)
     for method, limit in (("srs/wilson", [0.3] * 4), ("stratified/bayes", [0.9, 0.4, 0.3, 0.3])):
-        design = DESIGNS[method](both, margin=None)
+        design = design_of(method, both, margin=None)
         answers = one.known.copy()
         while draws := design.next(answers, 50):
             for draw in draws:
@@ -236,18 +238,18 @@ def test_a_stratum_is_drawn_only_as_far_as_the_least_reach_in_it() -> None:
 def test_methods_that_must_see_everything_say_so(method: str) -> None:
     place = np.random.default_rng(0).random(20)
     with pytest.raises(InputError, match="must see all beliefs"):
-        DESIGNS[method](population([20], place))
+        design_of(method, population([20], place))
 
 
 @pytest.mark.parametrize("method", ["stratified/bayes", "srs/wilson", "greedy/inferable"])
 def test_an_evaluation_that_needs_more_draws_more_and_replays(tmp_path: Path, method: str) -> None:
     policy, _, estimator = method.partition("/")
-    with faulty(lines(6000)) as server:
-        small = make(server, tmp_path / "small", reserve=1)
-        found = finish(small, server, policy=policy, estimator=estimator, budget="160", margin=0.01)
-        large = make(server, tmp_path / "large", reserve=1500)
-        other = finish(large, server, policy=policy, estimator=estimator, budget="160", margin=0.01)
-    again = new_evaluation(open_run(tmp_path / "small"), found.records)
+    server = FaultyStore(lines(6000))
+    small = make(server, tmp_path / "small", reserve=1)
+    found = finish(small, server, policy=policy, estimator=estimator, budget="160", margin=0.01)
+    large = make(server, tmp_path / "large", reserve=1500)
+    other = finish(large, server, policy=policy, estimator=estimator, budget="160", margin=0.01)
+    again = evaluation_of(open_run(tmp_path / "small"), found.records)
     assert again.to_json() == found.to_json()
     assert found.stopped
     assert found.to_json()["beliefs"] == 6000
@@ -273,10 +275,10 @@ def test_neighbours_labels_and_rules_are_at_hand(tmp_path: Path) -> None:
     )
     rule = tmp_path / "r.rq"
     rule.write_text(f"CONSTRUCT {{ ?s a <{EX}Player> }} WHERE {{ ?s <{EX}plays> ?t }}")
-    with faulty(data.encode()) as server:
-        run = make(
-            server, tmp_path / "run", Coupling(rules=[rule]), reserve=20, predicates=[f"{EX}plays", a[1:-1]]
-        )
+    server = FaultyStore(data.encode())
+    run = make(
+        server, tmp_path / "run", Coupling(rules=[rule]), reserve=20, predicates=[f"{EX}plays", a[1:-1]]
+    )
     drawn = drawn_triples(read_draws(run.folder / LOG))
     plays = [t for t in drawn if t[1] == f"<{EX}plays>"]
     at_hand = [run.beliefs.triple(row) for row in range(len(run.beliefs))]
@@ -287,8 +289,8 @@ def test_neighbours_labels_and_rules_are_at_hand(tmp_path: Path) -> None:
         row = run.beliefs.find(s, a, f"<{EX}Player>")
         assert row is not None
         assert run.beliefs.role[row] == Role.BELIEF
-    assert "Player " in run.labels.in_words(plays[0])
-    assert "Team " in run.labels.in_words(plays[0])
+    assert "Player " in run.names.in_words(plays[0])
+    assert "Team " in run.names.in_words(plays[0])
     assert run.beliefs.n_population == 600
     labelled = run.beliefs.p == run.beliefs.terms.find(label)
     assert labelled.any()
@@ -299,8 +301,8 @@ def test_hubs_are_cut_with_a_note(tmp_path: Path) -> None:
     data = "".join(f"<{EX}s{i}> <{EX}p> <{EX}hub> .\n" for i in range(2000))
     rule = tmp_path / "r.rq"
     rule.write_text(f"CONSTRUCT {{ ?s <{EX}q> ?t }} WHERE {{ ?s <{EX}p> ?t }}")
-    with faulty(data.encode()) as server:
-        run = make(server, tmp_path / "run", Coupling(rules=[rule]), reserve=20)
+    server = FaultyStore(data.encode())
+    run = make(server, tmp_path / "run", Coupling(rules=[rule]), reserve=20)
     cut = {entity for r in read_draws(run.folder / LOG) if isinstance(r, Around) for entity in r.cut}
     assert cut == {f"<{EX}hub>"}
     assert any("only a part of what stands around 1 much-used" in note for note in run.config["notes"])
@@ -308,10 +310,10 @@ def test_hubs_are_cut_with_a_note(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("said", [True, False])
 def test_rows_that_a_server_cuts_off_are_noticed(tmp_path: Path, said: bool) -> None:
-    with faulty(lines(3000)) as server:
-        whole = make(server, tmp_path / "whole", reserve=300)
-    with faulty(lines(3000), at_most(40, said=said)) as server:
-        cut = make(server, tmp_path / "cut", reserve=300)
+    server = FaultyStore(lines(3000))
+    whole = make(server, tmp_path / "whole", reserve=300)
+    server = FaultyStore(lines(3000), at_most(40, said=said))
+    cut = make(server, tmp_path / "cut", reserve=300)
     assert drawn_triples(read_draws(cut.folder / LOG)) == drawn_triples(read_draws(whole.folder / LOG))
 
 
@@ -332,7 +334,8 @@ def test_a_store_with_a_wrong_md5_is_refused(tmp_path: Path) -> None:
     def scramble(row: dict[str, dict[str, str]]) -> None:
         row["kgeval_h"]["value"] = "0" * 32
 
-    with faulty(lines(500), edit_rows(scramble)) as server, pytest.raises(EndpointError, match="wrong MD5"):
+    server = FaultyStore(lines(500), edit_rows(scramble))
+    with pytest.raises(EndpointError, match="wrong MD5"):
         make(server, tmp_path / "run")
 
 
@@ -343,7 +346,8 @@ def test_a_store_whose_md5_filters_nothing_is_refused(tmp_path: Path) -> None:
             return True
         return False
 
-    with faulty(lines(5000), everything) as server, pytest.raises(EndpointError, match="were to be"):
+    server = FaultyStore(lines(5000), everything)
+    with pytest.raises(EndpointError, match="were to be"):
         make(server, tmp_path / "run", reserve=100)
 
 
@@ -360,8 +364,8 @@ VOID = "http://rdfs.org/ns/void#"
 
 
 def test_counts_that_take_too_long_are_made_one_by_one(tmp_path: Path) -> None:
-    with faulty(lines(700), slow_counts(each=False)) as server:
-        run = make(server, tmp_path / "run", predicates=[f"{EX}p0", f"{EX}p2"])
+    server = FaultyStore(lines(700), slow_counts(each=False))
+    run = make(server, tmp_path / "run", predicates=[f"{EX}p0", f"{EX}p2"])
     assert run.beliefs.population() == {f"{EX}p2": 500, f"{EX}p0": 100}
     assert any(
         "could not count its triples by predicate in time; each predicate" in n for n in run.config["notes"]
@@ -374,9 +378,9 @@ def test_void_statistics_stand_in_for_counts_and_it_is_said(tmp_path: Path) -> N
         f'<{EX}part{i}> <{VOID}triples> "{n}"^^<http://www.w3.org/2001/XMLSchema#integer> .\n'
         for i, n in enumerate((100, 100, 500))
     )
-    with faulty(lines(700) + void.encode(), slow_counts(each=True)) as server:
-        run = make(server, tmp_path / "run")
-        evaluation = finish(run, server)
+    server = FaultyStore(lines(700) + void.encode(), slow_counts(each=True))
+    run = make(server, tmp_path / "run")
+    evaluation = finish(run, server)
     assert run.beliefs.n_population == 700
     assert any("VoID statistics, which somebody else made" in note for note in run.config["notes"])
     assert evaluation.interval
@@ -388,19 +392,17 @@ def test_sizes_that_are_too_large_end_with_what_is_there(tmp_path: Path) -> None
         f'<{EX}part{i}> <{VOID}triples> "900"^^<http://www.w3.org/2001/XMLSchema#integer> .\n'
         for i in range(3)
     )
-    with faulty(lines(140) + void.encode(), slow_counts(each=True)) as server:
-        run = make(server, tmp_path / "run", reserve=60)
-        assert run.beliefs.n_population == 2700
-        evaluation = finish(run, server, margin=0.01)
+    server = FaultyStore(lines(140) + void.encode(), slow_counts(each=True))
+    run = make(server, tmp_path / "run", reserve=60)
+    assert run.beliefs.n_population == 2700
+    evaluation = finish(run, server, margin=0.01)
     assert evaluation.stopped in ("margin", "everything asked")
     assert evaluation.to_json()["beliefs"] == 140
 
 
 def test_without_counts_and_void_it_says_what_to_do(tmp_path: Path) -> None:
-    with (
-        faulty(lines(50), slow_counts(each=True)) as server,
-        pytest.raises(EndpointError, match="no VoID statistics that would do; name the predicates"),
-    ):
+    server = FaultyStore(lines(50), slow_counts(each=True))
+    with pytest.raises(EndpointError, match="no VoID statistics that would do; name the predicates"):
         make(server, tmp_path / "run")
     assert not list(tmp_path.iterdir())
 
@@ -413,43 +415,41 @@ def test_a_store_that_changes_while_it_is_drawn_from(tmp_path: Path) -> None:
             )
         return False
 
-    with faulty(lines(500), growing) as server:
-        with pytest.raises(
-            EndpointError, match="changed while it was being drawn from; run the command again"
-        ):
-            make(server, tmp_path / "run")
-        assert make(server, tmp_path / "run").beliefs.n_population == 501
+    server = FaultyStore(lines(500), growing)
+    with pytest.raises(EndpointError, match="changed while it was being drawn from; run the command again"):
+        make(server, tmp_path / "run")
+    assert make(server, tmp_path / "run").beliefs.n_population == 501
 
 
 def test_a_store_that_changes_during_the_evaluation_is_reported(tmp_path: Path) -> None:
-    with faulty(lines(3000)) as server:
-        run = make(server, tmp_path / "run", reserve=1)
-        endpoint = Endpoint(server.url, patience=QUICK)
-        assert look_for_changes(run, endpoint, lambda *_: None) is None
-        for i in range(7):
-            server.store.add(ox.Quad(ox.NamedNode(f"{EX}n{i}"), ox.NamedNode(f"{EX}p0"), ox.NamedNode(EX)))
-        said = look_for_changes(run, endpoint, lambda *_: None) or ""
-        assert "it had 3,000 triples of this scope and has 3,007" in said
-        assert look_for_changes(run, endpoint, lambda *_: None) is None
-        evaluation = finish(run, server)
+    server = FaultyStore(lines(3000))
+    run = make(server, tmp_path / "run", reserve=1)
+    endpoint = server.endpoint(QUICK)
+    assert look_for_changes(run, endpoint, lambda *_: None) is None
+    for i in range(7):
+        server.store.add(ox.Quad(ox.NamedNode(f"{EX}n{i}"), ox.NamedNode(f"{EX}p0"), ox.NamedNode(EX)))
+    said = look_for_changes(run, endpoint, lambda *_: None) or ""
+    assert "it had 3,000 triples of this scope and has 3,007" in said
+    assert look_for_changes(run, endpoint, lambda *_: None) is None
+    evaluation = finish(run, server)
     assert evaluation.interval
     assert open_run(run.folder).config["notes"] == [said]
 
 
 def test_an_endpoint_that_dies_between_draws_loses_nothing(tmp_path: Path) -> None:
-    with faulty(lines(6000)) as server:
-        run = make(server, tmp_path / "run", reserve=1)
-        url = server.url
+    server = FaultyStore(lines(6000))
+    run = make(server, tmp_path / "run", reserve=1)
+    gone = Endpoint("http://127.0.0.1:9/sparql", retry=QUICK)
     with open_evaluation(run, {"margin": 0.03}) as evaluation:
         assert consult(evaluation, Planted())  # type: ignore[arg-type]
     before = evaluation.to_json()
     assert evaluation.short
     assert before["asked"] > 20
     with pytest.raises(EndpointError, match=r"all answers are kept: the same command\s+goes on from here"):
-        draw_further(run, evaluation.short, Endpoint(url, patience=QUICK), lambda *_: None)
-    assert new_evaluation(open_run(run.folder), evaluation.records).to_json() == before
-    with faulty(lines(6000)) as server:
-        done = finish(open_run(run.folder), server)
+        draw_further(run, evaluation.short, gone, lambda *_: None)
+    assert evaluation_of(open_run(run.folder), evaluation.records).to_json() == before
+    server = FaultyStore(lines(6000))
+    done = finish(open_run(run.folder), server)
     assert done.stopped == "margin"
     assert [r.belief for r in done.records][: before["asked"]] == [r.belief for r in evaluation.records]  # type: ignore[union-attr]
 
@@ -460,28 +460,28 @@ def test_a_drawing_that_is_cut_off_goes_on(tmp_path: Path, after: int) -> None:
         handler.server.seen["requests"] += 1
         return handler.server.seen["requests"] > after and status(500)(handler, body)
 
-    with faulty(lines(4000)) as server:
-        whole = make(server, tmp_path / "whole", reserve=200)
-        expected = (whole.folder / LOG).read_bytes()
-    with faulty(lines(4000), dying) as server:
-        with suppress(KgevalError):
-            make(server, tmp_path / "run", reserve=200)
-        partial = tmp_path / "run.partial" / LOG
-        if partial.exists():
-            partial.write_bytes(partial.read_bytes() + b'{"kind": "dra')
-        server.fault = lambda *_: False
-        if not (tmp_path / "run").exists():
-            make(server, tmp_path / "run", reserve=200)
+    server = FaultyStore(lines(4000))
+    whole = make(server, tmp_path / "whole", reserve=200)
+    expected = (whole.folder / LOG).read_bytes()
+    server = FaultyStore(lines(4000), dying)
+    with suppress(KgevalError):
+        make(server, tmp_path / "run", reserve=200)
+    partial = tmp_path / "run.partial" / LOG
+    if partial.exists():
+        partial.write_bytes(partial.read_bytes() + b'{"kind": "dra')
+    server.fault = lambda *_: False
+    if not (tmp_path / "run").exists():
+        make(server, tmp_path / "run", reserve=200)
     assert (tmp_path / "run" / LOG).read_bytes() == expected
 
 
 def test_arrays_that_are_behind_the_log_are_made_again(tmp_path: Path) -> None:
-    with faulty(lines(6000)) as server:
-        run = make(server, tmp_path / "run", reserve=1)
-        (tmp_path / "old").mkdir()
-        for name in ("beliefs", "coupling"):
-            (run.folder / name).rename(tmp_path / "old" / name)
-        later = finish(run, server, margin=0.03)
+    server = FaultyStore(lines(6000))
+    run = make(server, tmp_path / "run", reserve=1)
+    (tmp_path / "old").mkdir()
+    for name in ("beliefs", "coupling"):
+        (run.folder / name).rename(tmp_path / "old" / name)
+    later = finish(run, server, margin=0.03)
     for names in (["beliefs"], ["coupling"], ["beliefs", "coupling"]):
         for name in names:
             target = run.folder / name
@@ -489,12 +489,12 @@ def test_arrays_that_are_behind_the_log_are_made_again(tmp_path: Path) -> None:
                 target.rename(tmp_path / f"kept-{name}-{len(names)}")
             if name == "beliefs" and len(names) == 1:
                 (tmp_path / "old" / name).rename(target)
-        assert new_evaluation(open_run(run.folder), later.records).to_json() == later.to_json()
+        assert evaluation_of(open_run(run.folder), later.records).to_json() == later.to_json()
 
 
 def test_a_damaged_draw_log_is_one_sentence(tmp_path: Path) -> None:
-    with faulty(lines(300)) as server:
-        run = make(server, tmp_path / "run")
+    server = FaultyStore(lines(300))
+    run = make(server, tmp_path / "run")
     log = run.folder / LOG
     log.write_bytes(b"{}\n" + log.read_bytes())
     with pytest.raises(RunError, match="line 1 is not a draw"):
@@ -506,15 +506,15 @@ def test_scopes_by_query(tmp_path: Path) -> None:
     one.write_text(f"CONSTRUCT {{ ?a <{EX}p0> ?b }} WHERE {{ ?a <{EX}p0> ?b }}")
     every = tmp_path / "every.rq"
     every.write_text(f"PREFIX ex: <{EX}> SELECT ?s ?p ?o {{ ?s ?p ?o FILTER(?p != ex:p0) }}")
-    with faulty(lines(700)) as server:
-        assert make(server, tmp_path / "a", scope=one).beliefs.population() == {f"{EX}p0": 100}
-        run = make(server, tmp_path / "b", scope=every)
-        assert run.beliefs.population() == {f"{EX}p2": 500, f"{EX}p1": 100}
-        assert finish(run, server).interval
-        two = tmp_path / "two.rq"
-        two.write_text(f"CONSTRUCT {{ ?a <{EX}p0> ?b . ?b <{EX}p1> ?a }} WHERE {{ ?a <{EX}p0> ?b }}")
-        with pytest.raises(InputError, match="several triples in its template"):
-            make(server, tmp_path / "c", scope=two)
+    server = FaultyStore(lines(700))
+    assert make(server, tmp_path / "a", scope=one).beliefs.population() == {f"{EX}p0": 100}
+    run = make(server, tmp_path / "b", scope=every)
+    assert run.beliefs.population() == {f"{EX}p2": 500, f"{EX}p1": 100}
+    assert finish(run, server).interval
+    two = tmp_path / "two.rq"
+    two.write_text(f"CONSTRUCT {{ ?a <{EX}p0> ?b . ?b <{EX}p1> ?a }} WHERE {{ ?a <{EX}p0> ?b }}")
+    with pytest.raises(InputError, match="several triples in its template"):
+        make(server, tmp_path / "c", scope=two)
 
 
 @pytest.mark.parametrize(
@@ -530,19 +530,19 @@ def test_what_cannot_be_had_in_place_is_one_sentence(
 ) -> None:
     from dataclasses import replace
 
-    from rdf_kgeval.rules.mining.index import MiningOptions
+    from rdf_kgeval.rules.mining.options import MiningOptions
 
     coupling = Coupling(mine=MiningOptions() if changes.pop("mine", False) else None)
-    with faulty(lines(50)) as server:
-        chosen = sources(server, predicates=changes.pop("predicates", ()))
-        with pytest.raises(InputError, match=message):
-            create_run(tmp_path / "run", replace(chosen, **changes), coupling, "en", lambda *_: None)  # type: ignore[arg-type]
+    server = FaultyStore(lines(50))
+    chosen = sources(server, predicates=changes.pop("predicates", ()))
+    with pytest.raises(InputError, match=message):
+        prepare(tmp_path / "run", replace(chosen, **changes), coupling)  # type: ignore[arg-type]
     assert not (tmp_path / "run").exists()
 
 
 def test_another_seed_than_the_sample_has_is_refused(tmp_path: Path) -> None:
-    with faulty(lines(200)) as server:
-        run = make(server, tmp_path / "run", seed=4)
+    server = FaultyStore(lines(200))
+    run = make(server, tmp_path / "run", seed=4)
     assert run.settings().seed == 4
     with pytest.raises(RunError, match="was drawn with the seed 4"), open_evaluation(run, {"seed": 5}):
         pass
@@ -550,11 +550,11 @@ def test_another_seed_than_the_sample_has_is_refused(tmp_path: Path) -> None:
 
 def test_requests_keep_to_the_rate() -> None:
     waited: list[float] = []
-    patience = Patience(rate=4, sleep=waited.append)
-    with faulty(lines(5)) as server:
-        endpoint = Endpoint(server.url, patience=patience)
-        for _ in range(3):
-            endpoint.select("SELECT ?s { ?s ?p ?o }", ["s"])
+    retry = RetryPolicy(rate=4, sleep=waited.append)
+    server = FaultyStore(lines(5))
+    endpoint = server.endpoint(retry)
+    for _ in range(3):
+        endpoint.select("SELECT ?s { ?s ?p ?o }", ["s"])
     assert endpoint.traffic.requests == 3
     assert endpoint.traffic.received > 0
     assert len(waited) == 2
@@ -579,15 +579,13 @@ def test_beliefs_are_a_function_of_the_log() -> None:
 
 def test_parallel_draws_are_logged_in_the_same_order(tmp_path: Path) -> None:
     logs = []
-    with faulty(lines(3000)) as server:
-        for parallel in (1, 4):
-            with DrawLog(tmp_path / f"{parallel}.jsonl") as log:
-                endpoint = Endpoint(server.url, patience=QUICK)
-                options = InPlace(parallel=parallel, reserve=300)
-                Field(log, endpoint, Scope(), options, [], (), lambda *_: None).begin(
-                    BeliefsBuilder().build()
-                )
-            logs.append((tmp_path / f"{parallel}.jsonl").read_bytes())
+    server = FaultyStore(lines(3000))
+    for parallel in (1, 4):
+        with DrawLog(tmp_path / f"{parallel}.jsonl") as log:
+            endpoint = server.endpoint(QUICK)
+            options = InPlace(parallel=parallel, reserve=300)
+            Field(log, endpoint, Scope(), options, [], (), lambda *_: None).begin(BeliefsBuilder().build())
+        logs.append((tmp_path / f"{parallel}.jsonl").read_bytes())
     assert logs[0] == logs[1]
 
 
@@ -595,16 +593,16 @@ def test_a_query_scope_is_kept_for_later_draws(tmp_path: Path) -> None:
     assert parse_scope_query("SELECT ?s ?p ?o { ?s ?p ?o }").parts
     query = tmp_path / "q.rq"
     query.write_text(f"SELECT ?s ?p ?o {{ ?s ?p ?o FILTER(?p = <{EX}p2>) }}")
-    with faulty(lines(6000)) as server:
-        run = make(server, tmp_path / "run", scope=query, reserve=1)
-        assert finish(run, server, margin=0.03).stopped == "margin"
+    server = FaultyStore(lines(6000))
+    run = make(server, tmp_path / "run", scope=query, reserve=1)
+    assert finish(run, server, margin=0.03).stopped == "margin"
 
 
 def test_verdicts_from_before_the_sample_answer_their_own_draws(tmp_path: Path) -> None:
     """Set apart as known, they would leave the head of the random order to what control had not picked."""
-    with faulty(lines(3000)) as server:
-        run = make(server, tmp_path / "run", reserve=200)
-    evaluation = new_evaluation(run, [])
+    server = FaultyStore(lines(3000))
+    run = make(server, tmp_path / "run", reserve=200)
+    evaluation = evaluation_of(run, [])
     draws = evaluation.next(20)
     assert len(draws) == 20
     for draw in draws[3:9]:

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import betainc
 
 from rdf_kgeval.common.kernels import kernel
-from rdf_kgeval.estimation.design import Floats
+from rdf_kgeval.common.types import Float64s
 
 STEPS = 1000
 """Means at which the least precision is tabulated."""
@@ -34,7 +34,7 @@ def best_start(a: float, b: float, width: float) -> float:
 
 
 @kernel
-def best_starts(a: Floats, b: Floats, width: float) -> Floats:
+def best_starts(a: Float64s, b: Float64s, width: float) -> Float64s:
     """The same for many distributions."""
     start = np.empty(a.size)
     for i in range(a.size):
@@ -42,15 +42,15 @@ def best_starts(a: Floats, b: Floats, width: float) -> Floats:
     return start
 
 
-def best_mass(a: Floats, b: Floats, width: float) -> Floats:
+def best_mass(a: Float64s, b: Float64s, width: float) -> Float64s:
     """The share of Beta(a, b) that the best interval of this width holds."""
     start = best_starts(a, b, width)
-    held: Floats = betainc(a, b, np.minimum(start + width, 1.0)) - betainc(a, b, start)
+    held: Float64s = betainc(a, b, np.minimum(start + width, 1.0)) - betainc(a, b, start)
     return held
 
 
 @lru_cache(maxsize=256)
-def least_precision(margin: float, mass: float) -> Floats:
+def least_precision(margin: float, mass: float) -> Float64s:
     """For means 0 to 1 in equal steps, the precision from which on the best interval holds the mass."""
     mean = np.clip(np.linspace(0.0, 1.0, STEPS + 1), 1e-9, 1 - 1e-9)
     low, high = np.full(STEPS + 1, 2.0), np.full(STEPS + 1, 100.0 + 12.0 / margin**2)
@@ -63,7 +63,7 @@ def least_precision(margin: float, mass: float) -> Floats:
 
 
 @kernel
-def precise(mean: float, variance: float, shrink: float, table: Floats) -> bool:
+def precise(mean: float, variance: float, shrink: float, table: Float64s) -> bool:
     """Whether a posterior with these moments, shrunk by pseudo-counts, is as precise as the table demands."""
     if variance <= 0.0:
         return True

@@ -1,0 +1,86 @@
+"""The population that a design samples: all beliefs to be evaluated, or what is at hand of them."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from rdf_kgeval.common.types import Float64s, Int8s, Int64s
+from rdf_kgeval.errors import InputError
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Reserve:
+    """What is at hand of a population that lies elsewhere, in a random order of the whole of it."""
+
+    size: Int64s
+    """By predicate: beliefs of the population."""
+    reach: Float64s
+    """By predicate: every belief whose place is below is at hand."""
+    place: Float64s
+    """By position: uniform in [0, 1), or 1 for what no draw can fall on."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Population:
+    """The beliefs to be evaluated, by position."""
+
+    predicate: Int64s
+    """Each belief's predicate, numbered from 0."""
+    subject: Int64s
+    """Each belief's subject, numbered from 0: the clusters of `twcs`."""
+    known: Int8s
+    """1 or 0 for what was labelled before sampling started (the certainty stratum), -1 elsewhere."""
+    truth: Float64s | None = None
+    """Soft truth from inference over what was known before sampling started; only `assisted` looks at it."""
+    reserve: Reserve | None = None
+    """Where the positions are only a part of the population."""
+
+    def __post_init__(self) -> None:
+        n = len(self.predicate)
+        if not n:
+            raise InputError("there is no belief to evaluate; choose a wider scope")
+        if (
+            len(self.subject) != n
+            or len(self.known) != n
+            or (self.truth is not None and len(self.truth) != n)
+        ):
+            raise InputError("the columns of a population differ in length; give one entry for each belief")
+
+    def __len__(self) -> int:
+        return len(self.predicate)
+
+    @cached_property
+    def sizes(self) -> Int64s:
+        """By predicate, how many beliefs there are to sample."""
+        if self.reserve is None:
+            return np.bincount(self.predicate[self.known < 0], minlength=int(self.predicate.max()) + 1)
+        sizes: Int64s = self.reserve.size - np.bincount(
+            self.predicate[self.known >= 0], minlength=len(self.reserve.size)
+        )
+        return sizes
+
+    @property
+    def free(self) -> int:
+        """How many beliefs there are to sample."""
+        return int(self.sizes.sum())
+
+    def shuffled(self, seed: int) -> Int64s:
+        """The positions that a draw can fall on, in a random order."""
+        rest = np.flatnonzero(self.known < 0)
+        if self.reserve is None:
+            return np.random.default_rng(seed).permutation(rest)
+        drawn = rest[self.reserve.place[rest] < self.reserve.reach[self.predicate[rest]]]
+        order: Int64s = drawn[np.argsort(self.reserve.place[drawn], kind="stable")]
+        return order
+
+    @cached_property
+    def weights(self) -> Float64s:
+        """How many beliefs to sample each position stands for."""
+        weights = (self.known < 0).astype(np.float64)
+        if self.reserve is not None:
+            drawn = self.reserve.place < self.reserve.reach[self.predicate]
+            weights *= drawn
+            count = np.bincount(self.predicate[weights > 0], minlength=len(self.sizes))
+            weights *= (self.sizes / np.maximum(count, 1))[self.predicate]
+        return weights

@@ -1,0 +1,46 @@
+"""Ask an oracle, one belief after another."""
+
+from collections.abc import Callable
+
+from rdf_kgeval.evaluation.state import State
+from rdf_kgeval.inference.lookahead import Progress
+from rdf_kgeval.verdicts.log import Answer
+from rdf_kgeval.verdicts.oracles import Oracle, Wish
+
+
+def consult(
+    state: State,
+    oracle: Oracle,
+    *,
+    progress: Progress | None = None,
+    told: Callable[[State], None] = lambda _: None,
+) -> bool:
+    """Ask the oracle until the evaluation stops or the oracle quits.
+
+    Args:
+        state: names the next belief and takes the answer.
+        oracle: answers.
+        progress: called while a policy looks ahead.
+        told: called after each answer.
+
+    Returns:
+        Whether the evaluation stopped, rather than the oracle.
+    """
+    skipped: list[int] = []
+    while True:
+        requests = state.next(1, [*skipped, *state.waiting(oracle.annotator)], progress)
+        if not requests:
+            if not skipped or state.stopped:
+                return True
+            skipped = []
+            continue
+        answer = oracle.ask(state.question(requests[0].position))
+        if answer is Wish.QUIT:
+            return False
+        if answer is Wish.SKIP:
+            skipped.append(requests[0].position)
+        elif answer is Wish.UNDO:
+            state.undo(oracle.annotator)
+        else:
+            state.answer(requests[0], Answer(answer), oracle.annotator)
+            told(state)

@@ -1,0 +1,466 @@
+"""The state of an evaluation: what people said, what to ask next, when to stop, and what is known.
+
+Everything is a pure function of the graph, the settings and the log: resuming is replaying.
+"""
+
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from rdf_kgeval.beliefs.names import Names
+from rdf_kgeval.beliefs.terms import iri
+from rdf_kgeval.common.types import Int32s
+from rdf_kgeval.coupling.graph import CouplingGraph
+from rdf_kgeval.errors import InputError
+from rdf_kgeval.estimation.design import Estimate
+from rdf_kgeval.evaluation.methods import METHODS
+from rdf_kgeval.evaluation.policies import Greedy, Labels, Policy
+from rdf_kgeval.evaluation.policy_procedure import PolicyProcedure
+from rdf_kgeval.evaluation.procedure import Point, Procedure, Request
+from rdf_kgeval.evaluation.sampling_procedure import SamplingProcedure
+from rdf_kgeval.evaluation.settings import MOST_WORKERS, Settings
+from rdf_kgeval.inference.infer import Inference, infer_rows
+from rdf_kgeval.inference.lookahead import Progress
+from rdf_kgeval.inference.rule_weights import updated_thetas
+from rdf_kgeval.inference.solver.solve import Solve
+from rdf_kgeval.verdicts.aggregation import allocate
+from rdf_kgeval.verdicts.ledger import Finding, Ledger
+from rdf_kgeval.verdicts.log import (
+    AMBIGUOUS,
+    TRUE,
+    Answer,
+    Drawn,
+    LogRecord,
+    Retraction,
+    Verdict,
+    belief_of,
+    now,
+)
+from rdf_kgeval.verdicts.oracles import Question
+
+IDENTIFY, VERIFY = 45.0, 25.0
+"""Seconds that a person needs to find out what an entity is, and to judge one triple about it."""
+
+
+class State:
+    """What people said so far, what follows from it, and what to ask next.
+
+    Beliefs are named by their position in `graph.beliefs.rows`.
+    """
+
+    def __init__(
+        self,
+        graph: CouplingGraph,
+        settings: Settings | None = None,
+        records: Iterable[LogRecord] = (),
+        *,
+        append: Callable[..., None] | None = None,
+        names: Names | None = None,
+        threads: int = 1,
+        solve: Solve | None = None,
+    ) -> None:
+        """Replay a log.
+
+        Args:
+            graph: from `couple`.
+            settings: how to evaluate.
+            records: what the log holds.
+            append: writes records to the log before they count; without it, nothing is written.
+            names: labels for people.
+            threads: how many threads may look ahead.
+            solve: an engine's way to solve a whole model; looking ahead is done here in any case.
+        """
+        self.graph = graph
+        self.settings = settings or Settings()
+        self.names = names or Names(beliefs=graph.beliefs)
+        self._append = append
+        self._threads = threads
+        self._solve = solve
+        several = self.settings.several
+        self._ledger = Ledger(self.settings.redundancy, self.settings.votes, weighed=several)
+        self.findings: dict[int, Finding] = {}
+        """By position, what the answers come to, for beliefs with as many answers as they need."""
+        self._procedure = self._start()
+        self.take(*records)
+
+    def _start(self) -> Procedure:
+        settings = self.settings
+        method = METHODS[settings.method]
+        if method.interval:
+            return SamplingProcedure(self.graph, method, settings.design_options(), solve=self._solve)
+        policy: Policy = method.load()
+        return PolicyProcedure(
+            self.graph,
+            policy if settings.candidates is None else Greedy(candidates=settings.candidates),
+            seed=settings.seed,
+            seed_size=settings.seed_size,
+            converge=settings.converge,
+            threads=self._threads,
+        )
+
+    def next(
+        self, k: int = 1, without: Collection[int] = (), progress: Progress | None = None
+    ) -> list[Request]:
+        """Up to k beliefs to ask now.
+
+        Args:
+            k: how many.
+            without: positions to leave out, because somebody is looking at them; a mapping also says how many
+                answers each still needs.
+            progress: called while a policy looks ahead.
+        """
+        if self.stopped:
+            return []
+        # A belief that is out keeps its part of the budget: the run must not end before its answer is in,
+        # or what people find hard would be left out of the sample.
+        left = self._affordable(without)
+        requests = self._procedure.next(min(k, left), without, progress)
+        if not self.settings.several:
+            return requests
+        wanted = [self._workers(request.position) for request in requests]
+        found = []
+        for request, workers in zip(requests, wanted, strict=True):
+            workers = min(workers, left)
+            if workers > 0:
+                found.append(replace(request, workers=workers))
+                left -= max(workers - len(self.opinions_on(request.position)), 0)
+        return found
+
+    def _affordable(self, without: Collection[int]) -> int:
+        """How many more verdicts the budget has, besides those that beliefs which are out need."""
+        settings = self.settings
+        left = settings.budget - self.n_verdicts if settings.budget else self.graph.n_beliefs * MOST_WORKERS
+        left -= sum(without.values() if isinstance(without, Mapping) else map(self._ledger.missing, without))
+        if settings.seconds:
+            spare = settings.seconds - self.cost - (IDENTIFY + VERIFY) * len(without)
+            left = min(left, math.ceil(spare / VERIFY)) if spare > 0 else 0
+        return max(left, 0)
+
+    def _workers(self, position: int) -> int:
+        """How many annotators to show a belief to."""
+        settings = self.settings
+        said = self.opinions_on(position)
+        if said:
+            return len(said) + self._ledger.missing(position)
+        sizes = self._procedure.expected() if settings.allocate else None
+        if sizes is None or settings.budget is None:
+            return settings.redundancy
+        open_ = sizes[sizes > 0]
+        return allocate(
+            budget=settings.budget,
+            left=settings.budget - self.n_verdicts,
+            size=float(sizes[position]),
+            average=float(open_.mean()) if len(open_) else 0.0,
+            largest=float(sizes.max(initial=0.0)),
+        )
+
+    def record(self, *records: LogRecord) -> None:
+        """Write answers or retractions to the log, then take them into account.
+
+        Raises:
+            InputError: the belief is not one to be evaluated, or there is nothing to retract.
+            RunError: the log cannot be written.
+        """
+        standing: dict[tuple[int, str], bool] = {}
+        for record in records:
+            key = self.position(belief_of(record)), record.annotator
+            if isinstance(record, Retraction) and not standing.get(key, key[1] in self.opinions_on(key[0])):
+                raise InputError(f"{record.annotator} has said nothing of the belief {record.retract[:12]}")
+            standing[key] = isinstance(record, Verdict)
+        self.write(*records)
+        self.take(*records)
+
+    def write(self, *records: LogRecord) -> None:
+        """Append records to the log, all or none; they count once they are taken.
+
+        Raises:
+            RunError: the log cannot be written.
+        """
+        if self._append:
+            self._append(*records)
+
+    def take(self, *records: LogRecord) -> None:
+        """Take records of the log into account: the ledger first, then what asks and estimates."""
+        for record in records:
+            self._ledger.take(record, self.position(belief_of(record)))
+        self.__dict__.pop("inference", None)
+        gone, changed, fresh = self._ledger.settle()
+        for position in gone | changed:
+            found = self._ledger.finding(position) if position in changed else None
+            before = self.findings[position]
+            if found == before:
+                continue
+            if found and found.drawn is before.drawn:
+                self.findings[position] = found
+                done = self._procedure.retake(position, found)
+            else:
+                del self.findings[position]
+                done = not found and self._procedure.retake(position, None)
+            if not done:
+                self._procedure, self.findings, fresh = self._start(), {}, self._ledger.complete
+                break
+        for position in fresh:
+            self.findings[position] = found = self._ledger.finding(position)
+            self._procedure.take(position, found)
+
+    def answer(self, request: Request, answer: Answer, annotator: str) -> None:
+        """Record an answer to a request."""
+        self.record(self.verdict(request, answer, annotator))
+
+    def verdict(self, request: Request, answer: Answer, annotator: str, *, expert: bool = False) -> Verdict:
+        """An answer to a request, as the log keeps it."""
+        return Verdict(
+            belief=self.belief(request.position),
+            answer=answer,
+            annotator=annotator,
+            time=now(),
+            drawn=request.drawn,
+            probability=request.probability,
+            workers=request.workers if request.workers != self.settings.redundancy else None,
+            expert=expert or None,
+        )
+
+    def undo(self, annotator: str) -> bool:
+        """Retract the annotator's last answer; return whether there was one."""
+        last = self._ledger.last(annotator)
+        if last is None:
+            return False
+        self.record(Retraction(retract=last.belief, annotator=annotator, time=now()))
+        return True
+
+    def position(self, belief: str) -> int:
+        """The position of a belief by its id.
+
+        Raises:
+            InputError: there is none, or it is not one to be evaluated.
+        """
+        rows = self.graph.beliefs.rows
+        row = self.graph.beliefs.row(belief)
+        position = int(np.searchsorted(rows, row))
+        if position == len(rows) or rows[position] != row:
+            raise InputError(f"the belief {belief[:12]} is not one to be evaluated")
+        return position
+
+    def belief(self, position: int) -> str:
+        """The id of a belief."""
+        return self.graph.beliefs.id(int(self.graph.beliefs.rows[position]))
+
+    def question(self, position: int) -> Question:
+        """Put a belief as a question to a person."""
+        of = f" of {self.settings.budget:,}" if self.settings.budget else ""
+        return Question(
+            position=position,
+            row=int(self.graph.beliefs.rows[position]),
+            names=self.names,
+            progress=f"{self.n_verdicts + 1:,}{of}",
+        )
+
+    @property
+    def records(self) -> Sequence[LogRecord]:
+        """The log, as far as it was taken."""
+        return self._ledger.records
+
+    def opinions_on(self, position: int) -> Mapping[str, Verdict]:
+        """By annotator, the standing answers on a belief."""
+        return self._ledger.said.get(position, {})
+
+    def waiting(self, annotator: str) -> list[int]:
+        """Beliefs of which the annotator said something and that wait for others."""
+        said = self._ledger.said if self.settings.several else {}
+        return [i for i, by in said.items() if annotator in by and self._ledger.missing(i)]
+
+    @property
+    def asked(self) -> Int32s:
+        """The beliefs of which people said what there was to say, in that order."""
+        return np.fromiter(self.findings, np.int32)
+
+    @property
+    def n_verdicts(self) -> int:
+        """How many answers stand."""
+        return self._ledger.n_verdicts
+
+    @property
+    def agreement(self) -> float | None:
+        """Krippendorff's alpha; None where nobody judged what another did."""
+        return self._ledger.agreement()
+
+    def annotators(self) -> dict[str, dict[str, float | int | None]]:
+        """By name: answers, ambiguous ones, and the accuracy that agreement with others suggests."""
+        return self._ledger.annotators()
+
+    @property
+    def cost(self) -> float:
+        """Seconds that people need to identify the entities and judge the triples that were asked."""
+        beliefs = self.graph.beliefs
+        return VERIFY * self.n_verdicts + IDENTIFY * len(np.unique(beliefs.s[beliefs.rows[self.asked]]))
+
+    @property
+    def stopped(self) -> str | None:
+        """Why there is no more to ask; None while there is.
+
+        One of "margin", "budget", "everything asked", "everything inferred" and "converged".
+        """
+        settings = self.settings
+        spent = (settings.budget and self.n_verdicts >= settings.budget) or (
+            settings.seconds and self.cost >= settings.seconds
+        )
+        return self._procedure.stopped() or ("budget" if spent else None)
+
+    @property
+    def short(self) -> tuple[str, ...]:
+        """Predicates of which more must be drawn from the population before there is more to ask."""
+        return () if self.stopped else self._procedure.short
+
+    @property
+    def history(self) -> list[Point]:
+        """Where the evaluation stood after each verdict."""
+        return self.trace()
+
+    def trace(self, most: int | None = None) -> list[Point]:
+        """Where the evaluation stood after each verdict, or after `most` evenly spread ones."""
+        return self._procedure.history(most)
+
+    @property
+    def sampled(self) -> bool:
+        """Whether the method ends with an interval."""
+        return METHODS[self.settings.method].interval
+
+    @property
+    def note(self) -> str | None:
+        """What users must be told of the method, in a sentence."""
+        return self._procedure.note
+
+    @property
+    def accuracy(self) -> float | None:
+        """The estimated share of true beliefs; None before anything is known."""
+        return self.estimate().accuracy
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Where the accuracy lies at the level asked for.
+
+        None for methods that cannot stand for one, and before the end where looking would spoil it.
+        """
+        return self.estimate().interval
+
+    def estimate(self) -> Estimate:
+        """Accuracy and interval."""
+        return self._procedure.estimate(final=self.stopped is not None)
+
+    @cached_property
+    def inference(self) -> Inference:
+        """What follows from all verdicts, with the rules' confidences as the seed set left them."""
+        return self.infer()
+
+    def infer(self, more: Mapping[int, float] | None = None, *, relearn: bool = False) -> Inference:
+        """What follows from all verdicts.
+
+        Args:
+            more: further verdicts by row.
+            relearn: learn the rules' confidences from all of them, not only from the seed set.
+        """
+        known = {**self.known(), **(more or {})}
+        thetas = self._procedure.thetas
+        if relearn:
+            labels = {row: float(round(truth)) for row, truth in known.items()}
+            thetas = updated_thetas(self.graph, labels, self._at_random())
+        return infer_rows(self.graph, known, thetas, solve=self._solve)
+
+    def known(self) -> dict[int, float]:
+        """By row, what people decided: 1 or 0, or the probability that it is true where they are weighed."""
+        rows = self.graph.beliefs.rows
+        return {int(rows[i]): found.truth for i, found in self.findings.items() if found.outcome != AMBIGUOUS}
+
+    def _at_random(self) -> list[float] | None:
+        """Sure answers on beliefs that were drawn at random; None where there are none."""
+        drawn = [
+            float(found.outcome == TRUE)
+            for found in self.findings.values()
+            if found.drawn is not Drawn.CONTROL and found.outcome != AMBIGUOUS
+        ]
+        return drawn or None
+
+    def label(self) -> Labels:
+        """By position: 1 true, 0 false, -1 unknown, by inference from all verdicts."""
+        return self.inference.label()
+
+    def labels(self) -> dict[str, bool]:
+        """By belief id, every label that is not unknown."""
+        return self.inference.labels()
+
+    def by_predicate(self) -> dict[str, dict[str, Any]]:
+        """By IRI, most beliefs first: beliefs, asked, inferred, accuracy and interval."""
+        names, group = self.predicates
+        size = len(names)
+        asked = np.zeros(len(group), np.bool_)
+        asked[self.asked] = True
+        inferred = (self.label() >= 0) & ~asked
+        count = self.graph.beliefs.population()
+        found = self._procedure.estimate_groups(group, final=self.stopped is not None)
+        found += [Estimate(None, None)] * (size - len(found))
+        return {
+            names[g]: {
+                "beliefs": count[names[g]],
+                "asked": int(asked[group == g].sum()),
+                "inferred": int(inferred[group == g].sum()),
+                "accuracy": found[g].accuracy,
+                "interval": found[g].interval,
+            }
+            for g in range(size)
+        }
+
+    def estimate_of(self, rows: Iterable[int]) -> dict[str, Any]:
+        """Beliefs, asked, accuracy and interval of those among the rows that are to be evaluated."""
+        inside = np.isin(self.graph.beliefs.rows, list(rows))
+        group = np.where(inside, 0, -1).astype(np.int32)
+        found = Estimate(None, None)
+        if inside.any():
+            (found,) = self._procedure.estimate_groups(group, final=self.stopped is not None)
+        asked = int(inside[self.asked].sum())
+        size = round(float(self.graph.beliefs.weights[inside].sum()))
+        return {"beliefs": size, "asked": asked, **found._asdict()}
+
+    def by_class(self) -> dict[str, dict[str, Any]]:
+        """By IRI of each class in the graph, most beliefs first: the beliefs about its instances."""
+        beliefs = self.graph.beliefs
+        found = {
+            iri(beliefs.terms[class_]): self.estimate_of(
+                np.flatnonzero(np.isin(beliefs.s, instances)).tolist()
+            )
+            for class_, instances in beliefs.instances().items()
+        }
+        chosen = [(name, entry) for name, entry in found.items() if entry["beliefs"]]
+        return dict(sorted(chosen, key=lambda pair: (-pair[1]["beliefs"], pair[0])))
+
+    @cached_property
+    def predicates(self) -> tuple[list[str], Int32s]:
+        """The predicates' IRIs, most beliefs first, and each belief's number among them."""
+        beliefs = self.graph.beliefs
+        names = list(beliefs.population())
+        number = {name: g for g, name in enumerate(names)}
+        terms, at = np.unique(beliefs.p[beliefs.rows], return_inverse=True)
+        group = np.array([number[iri(beliefs.terms[int(term)])] for term in terms], dtype=np.int32)
+        return names, group[at]
+
+    def to_json(self) -> dict[str, Any]:
+        """The result, as `kgeval evaluate --json` prints it, without the seconds that it took."""
+        by_predicate = self.by_predicate()
+        accuracy, interval = self.estimate()
+        return {
+            "accuracy": accuracy,
+            "interval": interval,
+            "level": self.settings.level,
+            "margin": self.settings.margin,
+            "beliefs": self.graph.beliefs.n_population,
+            "asked": len(self.findings),
+            "inferred": sum(entry["inferred"] for entry in by_predicate.values()),
+            "policy": self.settings.policy,
+            "estimator": self.settings.estimator,
+            "seed": self.settings.seed,
+            "stopped": self.stopped,
+            "by_predicate": by_predicate,
+        }

@@ -1,0 +1,178 @@
+"""The whole method, as the paper's Algorithm 1 reads: prepare, ask, estimate, publish.
+
+`prepare` reads beliefs, chooses what to evaluate, couples it by rules and saves all of it as a run.
+`ask` picks beliefs, has somebody judge them and infers what follows, until it is known well enough.
+`Evaluation` is what is then known: the accuracy with its interval, labels, and their explanations.
+`publish` writes it as linked data and as a report.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rdf_kgeval.common.text import printable
+from rdf_kgeval.coupling.graph import CouplingGraph
+from rdf_kgeval.errors import InputError
+from rdf_kgeval.evaluation.consult import consult
+from rdf_kgeval.evaluation.settings import Settings
+from rdf_kgeval.evaluation.state import State
+from rdf_kgeval.runs.run import Run, draw_further, look_for_changes, open_log, open_run
+from rdf_kgeval.sources.files import Progress
+from rdf_kgeval.verdicts.log import LogRecord, read_log
+from rdf_kgeval.verdicts.oracles import Oracle
+
+if TYPE_CHECKING:
+    from rdf_kgeval.runs.create import Coupling
+    from rdf_kgeval.sources.endpoint.client import Endpoint
+    from rdf_kgeval.sources.load import Sources
+
+Consult = Callable[["Evaluation"], bool]
+"""Asks until the evaluation stops (true) or nobody answers any more (false)."""
+Show = Callable[[], AbstractContextManager[Progress]]
+"""Shows progress while long work goes on."""
+
+
+def _unseen() -> AbstractContextManager[Progress]:
+    return nullcontext(lambda *_: None)
+
+
+def evaluate(
+    graph: CouplingGraph | Run,
+    oracle: Oracle,
+    *,
+    threads: int = 1,
+    endpoint: "Endpoint | None" = None,
+    **options: Any,
+) -> "Evaluation":
+    """Evaluate a graph from the first question to the last.
+
+    Args:
+        graph: from `couple`, or a run, which keeps every answer and is gone on with.
+        oracle: answers the questions, such as `GoldOracle("gold.csv")`.
+        threads: how many threads may look ahead.
+        endpoint: where a run in place draws, if not at the address that it keeps.
+        **options: fields of `Settings`, such as `policy`, `budget` and `seed`.
+    """
+    return ask(graph, lambda evaluation: consult(evaluation, oracle), options, threads, endpoint)
+
+
+def prepare(
+    folder: Path,
+    sources: "Sources",
+    coupling: "Coupling",
+    *,
+    lang: str = "en",
+    memory_limit: int | None = None,
+    repeatable: Mapping[str, Any] | None = None,
+    show: Show = _unseen,
+) -> Run:
+    """Read beliefs and rules, couple them, and save all as a new run.
+
+    Args:
+        folder: the run directory to make.
+        sources: what to read, and which of it to evaluate.
+        coupling: by which rules to couple it.
+        lang: the language of names for people.
+        memory_limit: in bytes; it holds for everything that is done with the run later.
+        repeatable: further entries of `config.json`: what is needed to do it again.
+        show: shows progress.
+    """
+    from rdf_kgeval.runs.create import new_run
+
+    rules = coupling.read()
+    with new_run(folder, memory_limit) as draft, show() as progress:
+        draft.read(sources, rules, coupling, progress)
+        draft.choose_scope(sources)
+        draft.couple(rules, coupling, progress)
+        draft.save(sources, coupling, lang, repeatable or {})
+    return open_run(folder, coupling.engine)
+
+
+def ask(
+    graph: CouplingGraph | Run,
+    consult: Consult,
+    options: Mapping[str, Any] | None = None,
+    threads: int = 1,
+    endpoint: "Endpoint | None" = None,
+    show: Show = _unseen,
+) -> "Evaluation":
+    """Have somebody asked until it is known well enough, or nobody answers any more.
+
+    Where a sample in place is used up, more is drawn; at the end, the store is counted again.
+
+    Args:
+        graph: from `couple`, or a run, whose log takes every answer before it counts.
+        consult: asks.
+        options: fields of `Settings` as a user gives them; with answers, only the budget may change.
+        threads: how many threads may look ahead.
+        endpoint: where a run in place draws, if not at the address that it keeps.
+        show: shows progress while drawing.
+    """
+    _check_not_empty(graph)
+    while True:
+        with open_evaluation(graph, options, threads) as evaluation:
+            finished = consult(evaluation)
+        run = evaluation.run
+        if run is None or not finished:
+            return evaluation
+        with show() as progress:
+            if not evaluation.short:
+                evaluation.change = look_for_changes(run, endpoint, progress)
+                return evaluation
+            graph = draw_further(run, evaluation.short, endpoint, progress)
+
+
+def _check_not_empty(graph: CouplingGraph | Run) -> None:
+    if not graph.beliefs.n_beliefs:
+        lacking = f"{printable(str(graph.folder))} has" if isinstance(graph, Run) else "there is"
+        raise InputError(f"{lacking} no belief to evaluate; choose a wider scope")
+
+
+@contextmanager
+def open_evaluation(
+    graph: CouplingGraph | Run, options: Mapping[str, Any] | None = None, threads: int = 1
+) -> Iterator["Evaluation"]:
+    """Open an evaluation to go on with, alone; what is recorded in a run is on disk before it counts."""
+    if isinstance(graph, CouplingGraph):
+        yield Evaluation(graph, Settings().changed(**(options or {})), threads=threads)
+    else:
+        with open_log(graph, options or {}) as log:
+            yield evaluation_of(graph, log.records, threads, log.append)
+
+
+def read_evaluation(run: Run) -> "Evaluation":
+    """Open the evaluation of a run to look at only."""
+    run.check_verdicts_exist()
+    return evaluation_of(run, read_log(run.verdict_log))
+
+
+def evaluation_of(
+    run: Run,
+    records: Sequence[LogRecord] = (),
+    threads: int = 1,
+    append: Callable[..., None] | None = None,
+) -> "Evaluation":
+    """Evaluate a run from records of a log; without `append`, what it records is not written."""
+    run.check_own(records)
+    solve = run.engine.solve
+    evaluation = Evaluation(
+        run.graph, run.settings(), records, append=append, names=run.names, threads=threads, solve=solve
+    )
+    evaluation.run = run
+    return evaluation
+
+
+class Evaluation(State):
+    """What people said so far, what follows from it, and what can be made of it."""
+
+    run: Run | None = None
+    """The run directory, where there is one."""
+    change: str | None = None
+    """What became of the store since the sample was drawn, in a sentence."""
+
+    def __repr__(self) -> str:
+        accuracy, interval = self.estimate()
+        share = "unknown" if accuracy is None else f"{accuracy:.3f}"
+        ends = f" in [{interval[0]:.3f}, {interval[1]:.3f}]" if interval else ""
+        return f"<Evaluation by {self.settings.method}: accuracy {share}{ends}, {self.n_verdicts:,} verdicts>"
