@@ -10,8 +10,8 @@ from pathlib import Path
 from rdf_kgeval.common.registry import Entry, Registry
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.rules.documents import FORMATS
 from rdf_kgeval.rules.rule import Rule
+from rdf_kgeval.sources.files import FORMATS
 
 
 @dataclass(frozen=True)
