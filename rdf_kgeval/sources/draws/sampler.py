@@ -31,8 +31,6 @@ from rdf_kgeval.sources.files import Progress
 from rdf_kgeval.sources.load import InPlace
 from rdf_kgeval.sources.scope import Scope
 
-LOG = "draws.jsonl"
-
 
 class Field:
     """An endpoint to draw from, and the log of what was drawn.
@@ -150,7 +148,7 @@ class ChangedError(EndpointError):
     """The store changed between two counts; what was drawn is of no use."""
 
 
-def refuse_unfit(scope: Scope, files: Sequence[Path], mine: bool) -> None:
+def check_fit(scope: Scope, files: Sequence[Path], mine: bool) -> None:
     """Raise an error for what cannot be had in place."""
     if files:
         raise InputError(
