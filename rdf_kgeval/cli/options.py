@@ -11,11 +11,14 @@ import typer
 from rdf_kgeval.cli.config_file import long_name
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.namespaces import LABEL_PROPERTIES
+from rdf_kgeval.rules.dialects import DIALECTS
 
 if TYPE_CHECKING:
     from rdf_kgeval.engines.engine import Engine
     from rdf_kgeval.runs.create import Coupling
     from rdf_kgeval.sources.load import Sources
+
+_RULE_FILES = ", ".join(dialect.files for dialect in DIALECTS.values())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,9 +63,7 @@ class SourceOptions:
     ] = None
     rules: Annotated[
         list[Path] | None,
-        typer.Option(
-            metavar="PATH", help="Rules: .rq, SHACL, AMIE or AnyBURL files, or folders (repeatable)."
-        ),
+        typer.Option(metavar="PATH", help=f"Rules: {_RULE_FILES} files, or folders (repeatable)."),
     ] = None
     mine: Annotated[
         bool | None, typer.Option("--mine/--no-mine", help="Mine rules from the beliefs themselves.")
