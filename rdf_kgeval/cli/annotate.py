@@ -1,16 +1,15 @@
-"""The commands that bring people in: the web page, and other tools' tasks and results."""
+"""Bring people in, by web pages or by other tools: `serve`, `export`, `import`."""
 
 import os
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from rdf_kgeval.cli.evaluate import AsJson, RunArgument, ask_all, pages
-from rdf_kgeval.cli.options import MethodOptions, takes
-from rdf_kgeval.cli.results import report
+from rdf_kgeval.cli.options import AsJson, MethodOptions, RunArgument, takes
+from rdf_kgeval.cli.oracle import ask_all, pages
+from rdf_kgeval.cli.output import report
 from rdf_kgeval.cli.terminal import say, write_whole
 from rdf_kgeval.common.disk import read_plain
 from rdf_kgeval.common.text import plural, printable
@@ -149,6 +148,3 @@ def _exported(run: Path) -> list[str]:
         raise RunError(
             f"{printable(str(path))} is damaged; restore it from a copy, or remove it, and export anew"
         ) from error
-
-
-COMMANDS: tuple[Callable[..., None], ...] = (serve, export, import_)

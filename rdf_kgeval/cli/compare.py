@@ -1,18 +1,14 @@
-"""The commands that try methods out: what they would cost, how they compare, and the example."""
+"""Try methods out before asking: what each would cost, and how they compare: `plan`, `compare`."""
 
 import os
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from rdf_kgeval.cli.evaluate import AsJson, Config, RunArgument, make_run
-from rdf_kgeval.cli.options import SourceOptions, takes
-from rdf_kgeval.cli.results import sentence
-from rdf_kgeval.cli.terminal import print_json, progress_bar, say, write_whole
-from rdf_kgeval.common.text import plural
+from rdf_kgeval.cli.options import AsJson, Config, RunArgument, SourceOptions, takes
+from rdf_kgeval.cli.terminal import print_json, progress_bar, write_whole
 
 
 def plan(
@@ -63,45 +59,6 @@ def plan(
     Console().print(table)
 
 
-def demo() -> None:
-    """Evaluate the eight beliefs of the paper's motivating example, with every question and every reason."""
-    from rdf_kgeval.beliefs.names import Names
-    from rdf_kgeval.cli.resources import resource
-    from rdf_kgeval.coupling.graph import couple
-    from rdf_kgeval.evaluation.settings import Settings
-    from rdf_kgeval.evaluation.state import State
-    from rdf_kgeval.inference.explanation import explain, reason
-    from rdf_kgeval.rules.dialects import read_rules
-    from rdf_kgeval.rules.ontology import read_ontology
-    from rdf_kgeval.sources.load import read_beliefs
-    from rdf_kgeval.verdicts.log import Answer
-    from rdf_kgeval.verdicts.oracles import GoldOracle
-
-    folder = resource("examples/motivating")
-    rules = read_ontology(folder / "ontology.ttl") + read_rules(folder / "rules")
-    graph = couple(read_beliefs(folder / "kg.ttl"), rules)
-    oracle = GoldOracle(folder / "gold.csv")
-    words = Names(beliefs=graph.beliefs)
-    evaluation = State(graph, Settings().changed(policy="greedy", seed_size=0))
-    say(f"{plural(graph.n_beliefs, 'belief')}, tied together by {plural(graph.n_constraints, 'constraint')}.")
-    known: set[int] = set()
-    while requests := evaluation.next():
-        position = requests[0].position
-        question = evaluation.question(position)
-        answer = Answer(oracle.ask(question))
-        evaluation.answer(requests[0], answer, oracle.annotator)
-        typer.echo(f"\nasked: {question.sentence}? {answer}")
-        known.add(position)
-        inference = evaluation.inference
-        for other, label in enumerate(inference.label().tolist()):
-            if label >= 0 and other not in known:
-                known.add(other)
-                row = int(graph.beliefs.rows[other])
-                why = reason(explain(inference, row, most=1), lambda atom: words.in_words(graph.triple(atom)))
-                typer.echo(f"  so it is {'true' if label else 'false'} that {words.sentence(row)}: {why}")
-    typer.echo(f"\n{sentence(evaluation.to_json())}")
-
-
 @takes(SourceOptions)
 def compare(
     *,
@@ -148,7 +105,7 @@ def compare(
     )
     with tempfile.TemporaryDirectory(prefix="kgeval-") as name:
         folder = Path(name) / "run"
-        make_run(folder, options, LOCAL)
+        options.prepare(folder, LOCAL)
         graph = open_run(folder).graph
         gold = gold_labels(graph, read_gold(oracle), str(oracle))
         with progress_bar() as progress:
@@ -183,6 +140,3 @@ def _print_rows(rows: list[dict[str, Any]]) -> None:
         cells = ("" if row[c] is None else form.format(row[c]) for c, form in columns.items())
         table.add_row(row["method"], *cells)
     Console(width=max(150, Console().width)).print(table)
-
-
-COMMANDS: tuple[Callable[..., None], ...] = (plan, compare, demo)

@@ -1,21 +1,58 @@
 """Options that several commands share, each described once."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from rdf_kgeval.cli.config_file import long_name
+from rdf_kgeval.cli.config_file import long_name, read_config_file
+from rdf_kgeval.cli.terminal import progress_bar, say
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.namespaces import LABEL_PROPERTIES
 
 if TYPE_CHECKING:
     from rdf_kgeval.engines.engine import Engine
     from rdf_kgeval.runs.create import Coupling
+    from rdf_kgeval.runs.run import Run
     from rdf_kgeval.sources.load import Sources
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+RunArgument = Annotated[Path, typer.Argument(help="A run directory.")]
+MinAccuracy = Annotated[
+    float | None,
+    typer.Option(min=0, max=1, metavar="A", help="Exit with code 3 if the accuracy is below this."),
+]
+MaxMargin = Annotated[
+    float | None,
+    typer.Option(
+        min=0,
+        max=1,
+        metavar="M",
+        help="Exit with code 3 if the interval is wider than twice this, or missing.",
+    ),
+]
+
+
+def _configure(context: typer.Context, path: Path | None) -> Path | None:
+    """Let a file say what the command line does not."""
+    if path is not None:
+        commands: Mapping[str, Any] = context.find_root().command.commands  # type: ignore[attr-defined]
+        context.default_map = read_config_file(path, commands["evaluate"].callback)
+    return path
+
+
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="kgeval.toml",
+        help="Take options from this file; those of the command line win.",
+        is_eager=True,
+        callback=_configure,
+    ),
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,6 +179,44 @@ class SourceOptions:
             for field, value in given
             if value not in (None, field.default)
         }
+
+    def prepare(
+        self,
+        folder: Path,
+        engine: "Engine",
+        method: "MethodOptions | None" = None,
+        *,
+        discover: bool = False,
+    ) -> "Run":
+        """Read the sources into a new run directory, and say what users should know of them."""
+        from rdf_kgeval.pipeline import prepare
+
+        repeatable: dict[str, Any] = {"options": self.chosen()}
+        if method is not None and (chosen := method.chosen()):
+            from rdf_kgeval.evaluation.settings import Settings
+
+            repeatable["evaluation"] = Settings().changed(**chosen).to_json()
+        discover = discover and not self.in_place
+        sources = self.sources(propose_scope=discover, seed=method.seed or 0 if method else 0)
+        coupling = self.coupling(engine, discover=discover)
+        if sources.endpoint is not None:
+            repeatable["options"]["endpoint"] = sources.endpoint.name
+        try:
+            made = prepare(
+                folder,
+                sources,
+                coupling,
+                lang=self.lang,
+                memory_limit=self.memory,
+                repeatable=repeatable,
+                show=progress_bar,
+            )
+        except KeyboardInterrupt:
+            say("kgeval: stopped; the same command goes on from what was fetched")
+            raise typer.Exit(130) from None
+        for note in made.config["notes"]:
+            say(f"note: {note}")
+        return made
 
     def coupling(self, engine: "Engine", *, discover: bool = False) -> "Coupling":
         """By what to couple it; where nothing was said, by what can be discovered, if that is wanted."""
