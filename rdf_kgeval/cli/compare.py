@@ -7,18 +7,20 @@ from typing import Annotated, Any
 
 import typer
 
-from rdf_kgeval.cli.options import AsJson, Config, RunArgument, SourceOptions, takes
+from rdf_kgeval.cli.options import AsJson, Chosen, Config, RunArgument, SourceOptions, takes
 from rdf_kgeval.cli.terminal import print_json, progress_bar, write_whole
+from rdf_kgeval.evaluation.settings import Settings, methods_of
 
 
+@takes(Settings, fresh=("margin", "level"))
 def plan(
     run: RunArgument,
-    margin: Annotated[float, typer.Option(metavar="M", help="The half-width to reach.")] = 0.05,
-    level: Annotated[float, typer.Option(metavar="L", help="Confidence of the interval.")] = 0.95,
+    *,
     expect: Annotated[
         float, typer.Option(min=0.01, max=0.99, metavar="A", help="The accuracy that you expect.")
     ] = 0.9,
     as_json: AsJson = False,
+    method: Chosen,
 ) -> None:
     """Say how many verdicts and hours an evaluation will take, by method, before it starts.
 
@@ -32,7 +34,6 @@ def plan(
 
     from rdf_kgeval.evaluation.methods import METHODS
     from rdf_kgeval.evaluation.policies import ALL_CANDIDATES
-    from rdf_kgeval.evaluation.settings import methods_of
     from rdf_kgeval.evaluation.simulation import plan as simulate_all
     from rdf_kgeval.runs.run import open_run
 
@@ -42,7 +43,7 @@ def plan(
         for name, method in METHODS.items()
         if method.planned and (graph.n_beliefs <= ALL_CANDIDATES or method.interval)
     ]
-    methods = methods_of(",".join(names), budget=None, margin=margin, level=level)
+    methods = methods_of(",".join(names), budget=None, **method)
     with progress_bar() as progress:
         rows = simulate_all(graph, methods, expect, told=lambda i, n: progress("simulation", i, n))
     if as_json:
@@ -59,7 +60,7 @@ def plan(
     Console().print(table)
 
 
-@takes(SourceOptions)
+@takes(Settings, SourceOptions, fresh=("margin", "level", "seed_size", "candidates"))
 def compare(
     *,
     oracle: Annotated[
@@ -74,18 +75,13 @@ def compare(
         str | None,
         typer.Option(metavar="N|TIME", help="Spend exactly this, instead of stopping by the method's rule."),
     ] = None,
-    margin: Annotated[float, typer.Option(metavar="M", help="Half-width at which to stop.")] = 0.05,
-    level: Annotated[float, typer.Option(metavar="L", help="Confidence of the intervals.")] = 0.95,
-    seed_size: Annotated[int, typer.Option(metavar="N", help="Beliefs to ask at random first.")] = 50,
-    candidates: Annotated[
-        int | None, typer.Option(metavar="K", help="Greedy control looks only at so many candidates.")
-    ] = None,
     processes: Annotated[int, typer.Option(min=1, metavar="N", help="How many runs at once.")] = (
         os.cpu_count() or 1
     ),
     report: Annotated[Path | None, typer.Option(metavar="F.html", help="Write the plots here.")] = None,
     as_json: AsJson = False,
     config: Config = None,
+    method: Chosen,
     options: SourceOptions,
 ) -> None:
     """Compare methods on a graph whose labels are known, over many seeds.
@@ -94,15 +90,12 @@ def compare(
       kgeval compare kg.nt --rules rules --oracle gold.csv --methods greedy/inferable,random/mean --seeds 30
     """
     from rdf_kgeval.engines.engine import LOCAL
-    from rdf_kgeval.evaluation.settings import methods_of
     from rdf_kgeval.evaluation.simulation import compare as run_all
     from rdf_kgeval.evaluation.simulation import gold_labels, summarise
     from rdf_kgeval.runs.run import open_run
     from rdf_kgeval.verdicts.oracles import read_gold
 
-    chosen = methods_of(
-        methods, budget=budget, margin=margin, level=level, seed_size=seed_size, candidates=candidates
-    )
+    chosen = methods_of(methods, budget=budget, **method)
     with tempfile.TemporaryDirectory(prefix="kgeval-") as name:
         folder = Path(name) / "run"
         options.prepare(folder, LOCAL)

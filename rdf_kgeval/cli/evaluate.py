@@ -11,10 +11,10 @@ import typer
 
 from rdf_kgeval.cli.options import (
     AsJson,
+    Chosen,
     Config,
     EngineOptions,
     MaxMargin,
-    MethodOptions,
     MinAccuracy,
     OutputOptions,
     RunArgument,
@@ -35,12 +35,13 @@ from rdf_kgeval.cli.output import check, check_output, deliver, print_groups, re
 from rdf_kgeval.cli.terminal import print_json, say
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
+from rdf_kgeval.evaluation.settings import Settings
 
 DEFAULT_RUN = Path("kgeval-run")
 """Where the answers of people are kept who named no run directory."""
 
 
-@takes(MethodOptions, SourceOptions, EngineOptions, OutputOptions)
+@takes(Settings, SourceOptions, EngineOptions, OutputOptions)
 def evaluate(
     *,
     oracle: OracleOption,
@@ -52,7 +53,7 @@ def evaluate(
     max_margin: MaxMargin = None,
     as_json: AsJson = False,
     config: Config = None,
-    method: MethodOptions,
+    method: Chosen,
     options: SourceOptions,
     computing: EngineOptions,
     output: OutputOptions,
@@ -109,14 +110,14 @@ def _folder(run: Path | None, oracle: str) -> Iterator[Path]:
             yield Path(folder) / "run"
 
 
-@takes(MethodOptions)
+@takes(Settings)
 def ask(
     run: RunArgument,
     *,
     oracle: OracleOption = "prompt",
     annotator: Annotator = "me",
     as_json: AsJson = False,
-    method: MethodOptions,
+    method: Chosen,
 ) -> None:
     """Ask about the beliefs of a run until it is known well enough; go on where it stopped.
 

@@ -8,28 +8,29 @@ import typer
 
 from rdf_kgeval.cli.options import (
     AsJson,
+    Chosen,
     Config,
     EngineOptions,
-    MethodOptions,
     RunArgument,
     SourceOptions,
     takes,
 )
 from rdf_kgeval.cli.terminal import print_json, say
 from rdf_kgeval.common.text import plural, printable
+from rdf_kgeval.evaluation.settings import Settings
 
 if TYPE_CHECKING:
     from rdf_kgeval.runs.run import Run
 
 
-@takes(SourceOptions, MethodOptions, EngineOptions)
+@takes(SourceOptions, Settings, EngineOptions)
 def init(
     run: Annotated[Path, typer.Argument(help="The run directory to make.")],
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
     config: Config = None,
     options: SourceOptions,
-    method: MethodOptions,
+    method: Chosen,
     computing: EngineOptions,
 ) -> None:
     """Bring a graph's beliefs into a new run directory and couple them by rules.

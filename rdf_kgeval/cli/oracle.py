@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rdf_kgeval.cli.options import MethodOptions
+from rdf_kgeval.cli.options import Chosen
 from rdf_kgeval.cli.terminal import open_browser, progress_bar, say
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
+from rdf_kgeval.evaluation.settings import Settings
 
 if TYPE_CHECKING:
     from rdf_kgeval.pipeline import Consult, Evaluation
@@ -33,21 +34,20 @@ Annotators = Annotated[
 ]
 
 
-def refuse_in_place(method: MethodOptions) -> None:
+def refuse_in_place(method: Chosen) -> None:
     """Raise an error for a method that must see all beliefs."""
     from rdf_kgeval.evaluation.methods import METHODS
-    from rdf_kgeval.evaluation.settings import Settings
 
-    METHODS[Settings().changed(**method.chosen()).method].check_in_place()
+    METHODS[Settings().changed(**method).method].check_in_place()
 
 
 def ask_all(
-    opened: "Run", consult: "Consult", method: MethodOptions, endpoint: "Endpoint | None" = None
+    opened: "Run", consult: "Consult", method: Chosen, endpoint: "Endpoint | None" = None
 ) -> "Evaluation":
     """Ask until the evaluation stops, and say whether the store has changed meanwhile."""
     from rdf_kgeval.pipeline import ask
 
-    evaluation = ask(opened, consult, method.chosen(), os.cpu_count() or 1, endpoint, progress_bar)
+    evaluation = ask(opened, consult, method, os.cpu_count() or 1, endpoint, progress_bar)
     if evaluation.change:
         say(f"note: {evaluation.change}")
     return evaluation
