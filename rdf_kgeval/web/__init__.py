@@ -1,8 +1,7 @@
 """Pages on which people judge beliefs, and their server."""
 
-from importlib.util import find_spec
-
+from rdf_kgeval.common.extras import install_command, missing
 from rdf_kgeval.errors import InputError
 
-if not all(map(find_spec, ("starlette", "uvicorn"))):
-    raise InputError("the web pages need more packages; install them with pip install 'rdf-kgeval[web]'")
+if missing("web"):
+    raise InputError(f"the web pages need more packages; install them with {install_command('web')}")
