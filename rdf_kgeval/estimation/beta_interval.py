@@ -13,6 +13,7 @@ from scipy.special import betainc
 
 from rdf_kgeval.common.kernels import kernel
 from rdf_kgeval.common.types import Float64s
+from rdf_kgeval.estimation.intervals import Interval
 
 STEPS = 1000
 """Means at which the least precision is tabulated."""
@@ -73,6 +74,23 @@ def precise(mean: float, variance: float, shrink: float, table: Float64s) -> boo
     x = (mean * nu + shrink) / (nu + 2 * shrink) * (table.size - 1)
     i = min(int(x), table.size - 2)
     return bool(nu + 2 * shrink >= table[i] * (i + 1 - x) + table[i + 1] * (x - i))
+
+
+def best_interval(mean: float, variance: float, shrink: float, mass: float, margin: float | None) -> Interval:
+    """Find the interval of this margin that holds most of a posterior, or the narrowest that holds the mass.
+
+    Args:
+        mean: of the posterior.
+        variance: of the posterior.
+        shrink: pseudo-counts on either side by which the posterior is shrunk.
+        mass: what the interval must hold where there is no margin.
+        margin: half the width.
+    """
+    nu = max(mean * (1 - mean) / max(variance, 1e-12) - 1, 1e-3)
+    a, b = mean * nu + shrink, (1 - mean) * nu + shrink
+    width = 2 * (half_width(a, b, mass) if margin is None else margin)
+    start = best_start(a, b, width)
+    return start, start + width
 
 
 def half_width(a: float, b: float, mass: float) -> float:

@@ -13,6 +13,7 @@ import numpy as np
 
 from rdf_kgeval.common.types import Float64s, Int8s, Int64s
 from rdf_kgeval.errors import InputError
+from rdf_kgeval.estimation.intervals import Interval
 from rdf_kgeval.estimation.population import Population
 from rdf_kgeval.verdicts.log import NOT_ASKED
 
@@ -23,7 +24,7 @@ class Estimate(NamedTuple):
     """An accuracy, if anything is known of it, and its interval, if one can be stood for."""
 
     accuracy: float | None
-    interval: tuple[float, float] | None
+    interval: Interval | None
 
 
 class Draw(NamedTuple):
@@ -149,9 +150,7 @@ class Scale:
         corrected = min(max((share - self.error.alarm) / self.error.kept, 0.0), 1.0)
         return float((self.known_true + self.rest * corrected) / (self.known + self.rest))
 
-    def estimate(
-        self, share: float, interval: tuple[float, float], possible: tuple[float, float] = (0.0, 1.0)
-    ) -> Estimate:
+    def estimate(self, share: float, interval: Interval, possible: Interval = (0.0, 1.0)) -> Estimate:
         """The whole graph's estimate from one of the sampled part, kept to what the labels leave possible."""
         share, low, high = (self.whole(min(max(x, possible[0]), possible[1])) for x in (share, *interval))
         return Estimate(share, (low, high))
@@ -198,8 +197,19 @@ class SequentialDesign(ABC):
         """Take in the answer on the draw with this number; whether the margin is now reached."""
 
     @abstractmethod
+    def _labelled(self) -> tuple[float, float]:
+        """Count the sampled beliefs that are labelled true, and those labelled false."""
+
+    def _open(self) -> Interval:
+        """Return the shares that the labels leave possible: one only after a full count by sure verdicts."""
+        if self.options.error:
+            return 0.0, 1.0
+        true, false = self._labelled()
+        return true / self.scale.rest, 1 - false / self.scale.rest
+
+    @abstractmethod
     def estimate(self, answers: Int8s) -> Estimate:
-        """The estimate at the stop or at the end of the budget."""
+        """Estimate at the stop, or at the end of the budget."""
 
     def _draw_more(self) -> bool:
         position, chance = self._extend()

@@ -5,7 +5,7 @@ from scipy.special import betaincinv
 
 from rdf_kgeval.common.types import Float64s, Int8s, Int64s
 from rdf_kgeval.estimation.design import ErrorRates, Estimate
-from rdf_kgeval.estimation.hierarchy import ENDLESS, GRID, moments, posterior
+from rdf_kgeval.estimation.hierarchy import ENDLESS, GRID, posterior, posterior_moments
 from rdf_kgeval.estimation.population import Population
 from rdf_kgeval.verdicts.log import AMBIGUOUS, TRUE
 
@@ -79,7 +79,7 @@ def _shares(
         return share, low, high
     used, first = np.unique(of, return_index=True)
     many = size * (ENDLESS if error else 1.0)
-    mean, var = moments(GRID, posterior(GRID, n, k), many, n, k, first)
+    mean, var = posterior_moments(GRID, posterior(GRID, n, k), many, n, k, first)
     true, labelled, whole = (np.add.reduceat(x, first) for x in (k, n, many))
     left = whole - labelled
     safe = np.maximum(left, 1.0)

@@ -124,7 +124,7 @@ def posterior(grid: Grid, n: Float64s, k: Float64s) -> Float64s:
     return weight
 
 
-def moments(
+def posterior_moments(
     grid: Grid, weight: Float64s, size: Float64s, n: Float64s, k: Float64s, first: Int64s
 ) -> tuple[Float64s, Float64s]:
     """Posterior mean and variance of the number of true beliefs in groups of cells.

@@ -75,12 +75,8 @@ class Srs(SequentialDesign):
             return interval(self._n, self._k)
         return interval(self._n, self._k)[0], interval(self._n, self._k + self._pending)[1]
 
-    def _open(self) -> Interval:
-        """What the labels leave open; nothing after a full count by sure verdicts."""
-        if self.options.error:
-            return 0.0, 1.0
-        size = self._size
-        return self._k / size, 1 - (self._n - self._k - self._pending) / size
+    def _labelled(self) -> tuple[float, float]:
+        return self._k, self._n - self._k - self._pending
 
     def _share(self) -> float:
         return (self._k + self._pending / 2) / self._n if self._n else 0.5
@@ -115,17 +111,17 @@ class Srs(SequentialDesign):
         )
 
 
-def wilson(population: Population, options: DesignOptions) -> Srs:
+def srs_wilson(population: Population, options: DesignOptions) -> Srs:
     """`srs/wilson`: Wilson's interval, as published; the honest yardstick."""
     return Srs(population, options, StoppingRule(partial(intervals.wilson, level=options.level), MINIMUM))
 
 
-def ahpd(population: Population, options: DesignOptions) -> Srs:
+def srs_ahpd(population: Population, options: DesignOptions) -> Srs:
     """`srs/ahpd`: the adaptive HPD interval, as published."""
     return Srs(population, options, StoppingRule(partial(intervals.ahpd, level=options.level), MINIMUM))
 
 
-def betting(population: Population, options: DesignOptions, note: str | None = None) -> Srs:
+def anytime_betting(population: Population, options: DesignOptions, note: str | None = None) -> Srs:
     """`anytime/betting`: a confidence sequence, valid at every moment."""
     size = np.inf if options.error else population.free
     bet = partial(intervals.betting, size=size, level=options.level)
@@ -135,11 +131,11 @@ def betting(population: Population, options: DesignOptions, note: str | None = N
     return Srs(population, options, rule, note=note)
 
 
-def fixed_width(population: Population, options: DesignOptions) -> Srs:
+def srs_fixed_width(population: Population, options: DesignOptions) -> Srs:
     """`srs/fixed-width`: Frey's interval of a width fixed beforehand; never covers less than the level."""
     margin = calibrated_margin(Scale.of(population, options.error), options)
     if margin is None:
-        return betting(population, options, FALLBACK)
+        return anytime_betting(population, options, FALLBACK)
     shrink, z = fixed_width_constants(margin, options.level)
     rule = StoppingRule(partial(intervals.adjusted_wald, shrink=shrink, z=z), widened=True)
     return Srs(population, options, rule, margin=margin)

@@ -14,14 +14,22 @@ import numpy as np
 
 from rdf_kgeval.common.kernels import kernel
 from rdf_kgeval.common.types import Float64s, Int8s, Int64s
-from rdf_kgeval.estimation import srs
-from rdf_kgeval.estimation.beta_interval import best_start, half_width, least_precision, precise
+from rdf_kgeval.estimation.beta_interval import best_interval, least_precision, precise
 from rdf_kgeval.estimation.calibration import FACTORS, FALLBACK, SHRINK, calibrated_margin, stopping_mass
 from rdf_kgeval.estimation.design import Design, DesignOptions, Estimate, Scale, SequentialDesign
 from rdf_kgeval.estimation.groups import estimate_groups
-from rdf_kgeval.estimation.hierarchy import ENDLESS, GRID, begin, doubts, moments, observe, posterior
+from rdf_kgeval.estimation.hierarchy import (
+    ENDLESS,
+    GRID,
+    begin,
+    doubts,
+    observe,
+    posterior,
+    posterior_moments,
+)
 from rdf_kgeval.estimation.intervals import Interval
 from rdf_kgeval.estimation.population import Population
+from rdf_kgeval.estimation.srs import anytime_betting
 from rdf_kgeval.estimation.strata import Strata, strata_of
 from rdf_kgeval.verdicts.log import AMBIGUOUS, TRUE
 
@@ -155,34 +163,24 @@ class Stratified(SequentialDesign):
         total = self._weighed.sum()
         return mean / total, variance / total**2
 
-    def _open(self) -> Interval:
-        """What the labels leave open; nothing after a full count by sure verdicts."""
-        if self.options.error:
-            return 0.0, 1.0
-        size, true = self._free, self._k.sum()
-        return true / size, 1 - (self._n.sum() - true) / size
+    def _labelled(self) -> tuple[float, float]:
+        true = self._k.sum()
+        return true, self._n.sum() - true
 
-    def _beta(self, extra: Int64s | None) -> tuple[float, float]:
-        """The shrunk Beta that stands for the posterior; with `extra`, so many pending answers are true."""
+    def _posterior(self, extra: Int64s | None) -> tuple[float, float]:
+        """Return the posterior mean and variance of the share; `extra` counts pending answers as true."""
         mean, variance = self._moments
         if extra is not None:
             n, k = (self._n + self._pending).astype(float), (self._k + extra).astype(float)
             first = np.zeros(1, np.int64)
-            found = moments(GRID, posterior(GRID, n, k), self._weighed, n, k, first)
+            found = posterior_moments(GRID, posterior(GRID, n, k), self._weighed, n, k, first)
             mean, variance = float(found[0][0]), float(found[1][0])
-        mean, variance = self._scaled(mean, variance)
-        nu = max(mean * (1 - mean) / max(variance, 1e-12) - 1, 1e-3)
-        return mean * nu + SHRINK, (1 - mean) * nu + SHRINK
+        return self._scaled(mean, variance)
 
     def _ends(self, margin: float | None) -> Interval:
-        """The interval with this margin, or the narrowest that holds the mass."""
+        """Return the interval of this margin, or the narrowest that holds the mass."""
         cases = [None, None] if not self._pending.any() else [np.zeros_like(self._pending), self._pending]
-        found = []
-        for extra in cases:
-            a, b = self._beta(extra)
-            width = 2 * (half_width(a, b, self._mass) if margin is None else margin)
-            start = best_start(a, b, width)
-            found.append((start, start + width))
+        found = [best_interval(*self._posterior(extra), SHRINK, self._mass, margin) for extra in cases]
         return found[0][0], found[1][1]
 
     def estimate(self, answers: Int8s) -> Estimate:
@@ -217,9 +215,9 @@ class Stratified(SequentialDesign):
         )
 
 
-def bayes(population: Population, options: DesignOptions) -> Design:
+def stratified_bayes(population: Population, options: DesignOptions) -> Design:
     """`stratified/bayes`; outside the calibrated margins and levels, `anytime/betting`."""
     margin = calibrated_margin(Scale.of(population, options.error), options)
     if margin is None:
-        return srs.betting(population, options, FALLBACK)
+        return anytime_betting(population, options, FALLBACK)
     return Stratified(population, options, margin)

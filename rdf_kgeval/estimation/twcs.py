@@ -18,7 +18,7 @@ from rdf_kgeval.estimation.groups import estimate_groups
 from rdf_kgeval.estimation.intervals import Interval
 from rdf_kgeval.estimation.population import Population
 from rdf_kgeval.estimation.srs import MINIMUM
-from rdf_kgeval.verdicts.log import AMBIGUOUS, TRUE
+from rdf_kgeval.verdicts.log import AMBIGUOUS, FALSE, TRUE
 
 SECOND_STAGE = 3
 """At most so many beliefs of a drawn subject are asked about."""
@@ -112,13 +112,9 @@ class Twcs(SequentialDesign):
             found.append(self._interval(n, n * total / self._clusters))
         return found[0][0], found[1][1]
 
-    def _open(self) -> Interval:
-        """What the labels leave open; nothing after a full count by sure verdicts."""
-        if self.options.error:
-            return 0.0, 1.0
+    def _labelled(self) -> tuple[float, float]:
         said = list(self._answered.values())
-        true, size = said.count(TRUE), len(self._members)
-        return true / size, 1 - (len(said) - true - said.count(AMBIGUOUS)) / size
+        return said.count(TRUE), said.count(FALSE)
 
     def estimate(self, answers: Int8s) -> Estimate:
         """The mean of the cluster means, and its interval."""
@@ -138,11 +134,11 @@ class Twcs(SequentialDesign):
         )
 
 
-def wilson(population: Population, options: DesignOptions) -> Twcs:
+def twcs_wilson(population: Population, options: DesignOptions) -> Twcs:
     """`twcs/wilson`."""
     return Twcs(population, options, partial(intervals.wilson, level=options.level))
 
 
-def ahpd(population: Population, options: DesignOptions) -> Twcs:
+def twcs_ahpd(population: Population, options: DesignOptions) -> Twcs:
     """`twcs/ahpd`."""
     return Twcs(population, options, partial(intervals.ahpd, level=options.level))

@@ -191,7 +191,7 @@ def _run(settings: Settings) -> Trial:
     return run_trial(_loaded["graph"], _loaded["gold"], settings)
 
 
-def plan(
+def expected_costs(
     graph: CouplingGraph,
     methods: Iterable[Settings],
     accuracy: float,
