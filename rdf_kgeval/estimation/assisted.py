@@ -1,4 +1,4 @@
-"""`assisted/difference`: a forecast of every label, corrected by how far it was off where people looked.
+"""Estimate by a forecast of every label, corrected by its error where people looked: `assisted/difference`.
 
 Cells are strata by predicate, split by what inference believed before sampling started. Before draw t, with
 the labels so far, cell c with R_c unlabelled beliefs has a forecast f_c and the chance Q_c of being drawn
@@ -54,7 +54,7 @@ def plan_draws(
     forecast: Float64s,
     chance: Float64s,
 ) -> float:
-    """Set each cell's forecast and chance of being drawn from; the expected variance of x_t times N^2."""
+    """Set each cell's forecast and chance of the next draw. Returns the expected variance of N * x_t."""
     doubt = np.empty(n.size)
     doubts(a, b, weight, n, k, doubt)
     total, rest = 0.0, left.sum()
@@ -87,7 +87,7 @@ def add_draw(sums: Float64s, base: float, off: float, leverage: float, precision
 
 @kernel
 def weighted_moments(sums: Float64s) -> tuple[float, float]:
-    """The estimate, shrunk by pseudo-counts, and its variance."""
+    """Return the estimate, shrunk by pseudo-counts, and its variance."""
     mean = sums[1] / sums[0]
     variance = (sums[4] - 2 * mean * sums[3] + mean * mean * sums[2] + PSEUDO * sums[5] / sums[6]) / sums[
         0
@@ -174,7 +174,7 @@ class Assisted(SequentialDesign):
         return found[0][0], found[1][1]
 
     def estimate(self, answers: Int8s) -> Estimate:
-        """The weighted mean of the x_t; at the stop with the interval of the margin."""
+        """Return the weighted mean of the x_t; at the stop with the interval of the margin."""
         self._follow(answers)
         if not len(self._order):
             return self.scale.estimate(0.5, (0.5, 0.5))
@@ -184,7 +184,7 @@ class Assisted(SequentialDesign):
         return self.scale.estimate(share, (low, high), self._open())
 
     def estimate_groups(self, answers: Int8s, group: Int64s) -> list[Estimate]:
-        """Estimates by group, from the hierarchical model over what each group has of each cell."""
+        """Estimate groups by the hierarchical model over what each group has of each cell."""
         self._follow(answers)
         asked, options = self._position[: len(self._followed)], self.options
         return estimate_groups(
@@ -193,7 +193,7 @@ class Assisted(SequentialDesign):
 
 
 def cells_of(population: Population, rest: Int64s) -> Int64s:
-    """The cells of the beliefs to sample, numbered from 0."""
+    """Number the cells of the beliefs to sample from 0."""
     stratum = strata_of(population.sizes, False)[population.predicate[rest]]
     if population.truth is None:
         return stratum
@@ -203,7 +203,7 @@ def cells_of(population: Population, rest: Int64s) -> Int64s:
 
 
 def assisted_difference(population: Population, options: DesignOptions) -> Design:
-    """`assisted/difference`; outside the calibrated margins and levels, `anytime/betting`."""
+    """Make `assisted/difference`; outside the calibrated margins and levels, `anytime/betting`."""
     margin = calibrated_margin(Scale.of(population, options.error), options)
     if margin is None:
         return anytime_betting(population, options, FALLBACK)

@@ -1,4 +1,4 @@
-"""Estimates for groups of beliefs (predicates, classes, what a query names) from a sample drawn by strata."""
+"""Estimate groups of beliefs (predicates, classes, results of a query) from a sample drawn by strata."""
 
 import numpy as np
 from scipy.special import betaincinv
@@ -20,7 +20,7 @@ def estimate_groups(
     error: ErrorRates,
     intervals: bool = True,
 ) -> list[Estimate]:
-    """The posterior mean and interval of each group's accuracy under the hierarchical Beta model.
+    """Return the posterior mean and interval of each group's accuracy under the hierarchical Beta model.
 
     What a group has of a stratum is a cell: within it every belief was as likely to be drawn as any other, so
     its answers tell of the rest of it. The cells share the model's mean and likeness. The number of true
@@ -73,7 +73,7 @@ def estimate_groups(
 def _shares(
     size: Float64s, n: Float64s, k: Float64s, of: Int64s, groups: int, level: float, error: ErrorRates
 ) -> tuple[Float64s, Float64s, Float64s]:
-    """Each group's share of true beliefs among those to sample, and the ends of its interval."""
+    """Return each group's share of true beliefs among those to sample, and the ends of its interval."""
     share, low, high = (np.zeros(groups) for _ in range(3))
     if not len(size):
         return share, low, high

@@ -1,4 +1,4 @@
-"""Methods by name, `policy/estimator`: a sampling design beside its estimator, or a policy of the paper.
+"""Name the methods, `policy/estimator`: a sampling design with its estimator, or a policy of the paper.
 
 A new method is a new file and a line here.
 """
@@ -20,7 +20,7 @@ DEFAULT = "stratified/bayes"
 
 @dataclass(frozen=True, kw_only=True)
 class Method(Entry):
-    """How to choose whom to ask, and how to estimate from the answers.
+    """A way to choose what to ask, and to estimate from the answers.
 
     The sentence completes "people were asked about ...".
     """
@@ -30,7 +30,7 @@ class Method(Entry):
     strict: bool = False
     """Whether it can promise the level at every accuracy."""
     in_place: bool = False
-    """Whether a part of the beliefs at hand is enough."""
+    """Whether it works with a loaded part of the beliefs."""
     needs_truth: bool = False
     """Whether it starts from the soft truths of inference."""
     steers: bool = False
