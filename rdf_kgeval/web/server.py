@@ -84,7 +84,7 @@ class Pages:
             desk=desk,
             overview=overview,
             title=printable(run.folder.resolve().name, 60),
-            guidelines=read_guidelines(run.folder / "guidelines.md"),
+            guidelines=read_guidelines(run.layout.guidelines),
         )
         working = asyncio.create_task(desk.run())
         try:
