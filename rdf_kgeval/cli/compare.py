@@ -34,7 +34,7 @@ def plan(
 
     from rdf_kgeval.evaluation.methods import METHODS
     from rdf_kgeval.evaluation.policies import ALL_CANDIDATES
-    from rdf_kgeval.evaluation.simulation import plan as simulate_all
+    from rdf_kgeval.evaluation.simulation import expected_costs
     from rdf_kgeval.runs.run import open_run
 
     graph = open_run(run).graph
@@ -45,7 +45,7 @@ def plan(
     ]
     methods = methods_of(",".join(names), budget=None, **method)
     with progress_bar() as progress:
-        rows = simulate_all(graph, methods, expect, told=lambda i, n: progress("simulation", i, n))
+        rows = expected_costs(graph, methods, expect, told=lambda i, n: progress("simulation", i, n))
     if as_json:
         print_json({"rows": rows})
         return
