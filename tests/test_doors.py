@@ -26,8 +26,13 @@ from rdf_kgeval.publishing.outputs import OUTPUTS
 from rdf_kgeval.publishing.report.content import gather
 from rdf_kgeval.rules.dialects import DIALECTS, read_rules
 from rdf_kgeval.rules.rule import Rule
-from rdf_kgeval.rules.write import write_shacl, write_templates
+from rdf_kgeval.rules.write import WRITERS
+from rdf_kgeval.sources.draws.census import take_census
+from rdf_kgeval.sources.draws.log import CensusRecord
+from rdf_kgeval.sources.draws.pool import FULL, Pool
+from rdf_kgeval.sources.draws.sampler import DRAWERS, Drawer
 from rdf_kgeval.sources.load import SOURCES, Reading, open_source
+from rdf_kgeval.sources.scope import Scope
 from rdf_kgeval.verdicts.aggregation import AGGREGATORS, Aggregator
 from rdf_kgeval.verdicts.log import NOT_ASKED
 from rdf_kgeval.verdicts.oracles import read_gold
@@ -165,10 +170,39 @@ def test_rules_of_a_dialect_come_back_from_files(name: str, tmp_path: Path) -> N
     rules: list[Rule] = DIALECTS[name].load()(tmp_path / file)
     assert rules
     assert described(read_rules(tmp_path / file)) == described(rules), "the suffix chooses the dialect"
-    write_templates(rules, tmp_path / "templates")
-    write_shacl(rules, tmp_path / "written.ttl")
-    for written in ("templates", "written.ttl"):
-        assert described(read_rules(tmp_path / written)) == described(rules)
+    for form, write in WRITERS.items():
+        write(rules, tmp_path / f"{form}.ttl")
+        assert described(read_rules(tmp_path / f"{form}.ttl")) == described(rules)
+
+
+# DRAWERS: inclusion probabilities
+
+
+@pytest.mark.parametrize("name", DRAWERS)
+def test_a_drawer_includes_each_triple_with_the_probability_that_it_logs(name: str) -> None:
+    """Over many salts; how often two triples come together shows that they come independently."""
+    count, salts, low, middle, high = 60, 400, FULL // 10, FULL // 4, FULL // 2
+    triples = [(f"<{EX}s{i}>", f"<{EX}p{i % 3}>", f"<{EX}o{i}>") for i in range(count)]
+    server = FaultyStore("".join(" ".join(triple) + " .\n" for triple in triples).encode())
+    endpoint, pool = server.endpoint(), Pool.of(Scope())
+    sizes = take_census(endpoint, pool).sizes
+    drawn = np.zeros((salts, count))
+    for salt in range(salts):
+        census = CensusRecord(
+            sizes=sizes, triples={}, exact=True, salt=f"kgeval {salt}", graph="", plain=True, notes=[]
+        )
+        drawer: Drawer = DRAWERS[name].load()(endpoint, pool, census)
+        parts = [drawer.draw(list(sizes), *ends) for ends in ((low, middle), (middle, high))]
+        assert [part.probability for part in parts] == pytest.approx([0.15, 0.25])
+        rows = [tuple(row[:3]) for part in parts for row in part.rows]
+        assert len(set(rows)) == len(rows)
+        drawn[salt] = [triple in rows for triple in triples]
+    share = 0.4
+    deviations = (drawn.mean(axis=0) - share) / np.sqrt(share * (1 - share) / salts)
+    together = (drawn.T @ drawn / salts - share**2) / np.sqrt(share**2 * (1 - share**2) / salts)
+    assert np.abs(deviations).max() < 4
+    assert np.abs(together[np.triu_indices(count, 1)]).max() < 5
+    assert deviations.std() == pytest.approx(1, abs=0.3)
 
 
 # SOURCES: hostile literals

@@ -28,7 +28,7 @@ def write_templates(rules: Sequence[Rule], folder: Path) -> None:
         InputError: the folder exists or cannot be made.
     """
     prefixes = choose_prefixes(rules)
-    refuse_taken(folder)
+    check_absent(folder)
     partial = folder.with_name(folder.name + ".partial")
     try:
         partial.mkdir()
@@ -55,7 +55,7 @@ def write_shacl(rules: Sequence[Rule], file: Path) -> None:
     """
     if file.suffix != ".ttl":
         raise InputError(f"{printable(str(file))} is to hold SHACL rules; give it a name that ends in .ttl")
-    refuse_taken(file)
+    check_absent(file)
     try:
         file.write_text(to_shacl(rules), encoding="utf-8")
     except OSError as error:
@@ -68,7 +68,7 @@ WRITERS: dict[str, Callable[[Sequence[Rule], Path], None]] = {"rq": write_templa
 """The formats in which rules are written."""
 
 
-def refuse_taken(path: Path) -> None:
+def check_absent(path: Path) -> None:
     """Refuse to overwrite a file or folder."""
     if path.exists():
         raise InputError(f"{printable(str(path))} already exists; choose another name or remove it")
