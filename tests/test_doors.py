@@ -1,8 +1,11 @@
-"""The doors: every member of a registry passes its door's test, so none is added without one."""
+"""The doors: every member of a registry passes its door's test, so none is added without one.
+
+DIALECTS are in rules/test_dialects.py, ORACLES in test_pipeline.py, DRAWERS in sources/draws/.
+"""
 
 import gzip
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from html.parser import HTMLParser
@@ -24,20 +27,11 @@ from rdf_kgeval.evaluation.simulation import gold_labels, simulate
 from rdf_kgeval.evaluation.state import State
 from rdf_kgeval.publishing.outputs import OUTPUTS
 from rdf_kgeval.publishing.report.content import gather
-from rdf_kgeval.rules.dialects import DIALECTS, read_rules
-from rdf_kgeval.rules.rule import Rule
-from rdf_kgeval.rules.write import WRITERS
-from rdf_kgeval.sources.draws.census import take_census
-from rdf_kgeval.sources.draws.log import CensusRecord
-from rdf_kgeval.sources.draws.pool import FULL, Pool
-from rdf_kgeval.sources.draws.sampler import DRAWERS, Drawer
 from rdf_kgeval.sources.load import SOURCES, Reading, open_source
-from rdf_kgeval.sources.scope import Scope
 from rdf_kgeval.verdicts.aggregation import AGGREGATORS, Aggregator
 from rdf_kgeval.verdicts.log import NOT_ASKED
 from rdf_kgeval.verdicts.oracles import read_gold
 from rdf_kgeval.verdicts.votes import Aggregate, Votes
-from tests.rules.test_miner_tables import AMIE
 from tests.sources.test_load import NASTY
 from tests.support.designs import DESIGNS, design_of
 from tests.support.faults import FaultyStore
@@ -128,81 +122,6 @@ def test_a_design_that_covers_too_little_is_found_out() -> None:
             return Estimate(accuracy, tuple((accuracy + end) / 2 for end in interval))  # type: ignore[arg-type]
 
     assert short(coverage(Narrow), LEAST[True])  # type: ignore[arg-type]
-
-
-# DIALECTS: round trip through rules/write.py
-
-RULES = {
-    "template": (
-        "who-plays.rq",
-        f"#+ id: who-plays\n#+ summary: Who plays for a team is an athlete.\n#+ confidence: 0.9\n"
-        f'PREFIX : <{EX}>\nCONSTRUCT {{ ?x :kind "the \\"best\\""@en }} WHERE {{ ?x :playsFor ?t . ?t :of ?y }}\n',
-    ),
-    "shacl": (
-        "rules.ttl",
-        f"""@prefix : <{EX}> . @prefix sh: <http://www.w3.org/ns/shacl#> .
-        :shape a sh:NodeShape ; sh:targetSubjectsOf :playsFor ; sh:rule :who-plays .
-        :who-plays a sh:TripleRule ; sh:subject sh:this ; sh:predicate :kind ; sh:object :Athlete ;
-          <http://www.w3.org/2000/01/rdf-schema#label> "Who plays is an athlete." .""",
-    ),
-    "miner-table": ("amie.tsv", AMIE),
-}
-"""A file of each dialect; a new dialect needs one here."""
-
-
-def described(rules: Iterable[Rule]) -> list[tuple[object, ...]]:
-    """All that counts of rules, with variables numbered in the order in which they appear."""
-    found = []
-    for rule in rules:
-        names: dict[str, str] = {}
-        patterns = [
-            tuple(names.setdefault(t, f"?{len(names)}") if t.startswith(("?", "$")) else t for t in pattern)
-            for pattern in (*rule.body, *([rule.head] if rule.head else []))
-        ]
-        found.append((patterns, rule.head is None, rule.summary, rule.confidence, rule.weight, rule.measures))
-    return sorted(found, key=repr)
-
-
-@pytest.mark.parametrize("name", DIALECTS)
-def test_rules_of_a_dialect_come_back_from_files(name: str, tmp_path: Path) -> None:
-    file, text = RULES[name]
-    (tmp_path / file).write_text(text)
-    rules: list[Rule] = DIALECTS[name].load()(tmp_path / file)
-    assert rules
-    assert described(read_rules(tmp_path / file)) == described(rules), "the suffix chooses the dialect"
-    for form, write in WRITERS.items():
-        write(rules, tmp_path / f"{form}.ttl")
-        assert described(read_rules(tmp_path / f"{form}.ttl")) == described(rules)
-
-
-# DRAWERS: inclusion probabilities
-
-
-@pytest.mark.parametrize("name", DRAWERS)
-def test_a_drawer_includes_each_triple_with_the_probability_that_it_logs(name: str) -> None:
-    """Over many salts; how often two triples come together shows that they come independently."""
-    count, salts, low, middle, high = 60, 400, FULL // 10, FULL // 4, FULL // 2
-    triples = [(f"<{EX}s{i}>", f"<{EX}p{i % 3}>", f"<{EX}o{i}>") for i in range(count)]
-    server = FaultyStore("".join(" ".join(triple) + " .\n" for triple in triples).encode())
-    endpoint, pool = server.endpoint(), Pool.of(Scope())
-    sizes = take_census(endpoint, pool).sizes
-    drawn = np.zeros((salts, count))
-    for salt in range(salts):
-        census = CensusRecord(
-            sizes=sizes, triples={}, exact=True, salt=f"kgeval {salt}", graph="", plain=True, notes=[]
-        )
-        drawer: Drawer = DRAWERS[name].load()(endpoint, pool, census)
-        parts = [drawer.draw(list(sizes), *ends) for ends in ((low, middle), (middle, high))]
-        assert [part.probability for part in parts] == pytest.approx([0.15, 0.25])
-        rows = [tuple(row[:3]) for part in parts for row in part.rows]
-        assert len(set(rows)) == len(rows)
-        drawn[salt] = [triple in rows for triple in triples]
-    share = 0.4
-    deviations = (drawn.mean(axis=0) - share) / np.sqrt(share * (1 - share) / salts)
-    together = (drawn.T @ drawn / salts - share**2) / np.sqrt(share**2 * (1 - share**2) / salts)
-    assert np.abs(deviations).max() < 4
-    assert np.abs(together[np.triu_indices(count, 1)]).max() < 5
-    assert deviations.std() == pytest.approx(1, abs=0.3)
 
 
 # SOURCES: hostile literals

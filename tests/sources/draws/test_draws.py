@@ -23,6 +23,7 @@ from rdf_kgeval.evaluation.settings import Settings
 from rdf_kgeval.pipeline import Evaluation, evaluation_of, open_evaluation, prepare
 from rdf_kgeval.runs.create import Coupling
 from rdf_kgeval.runs.run import Run, draw_further, look_for_changes, open_run
+from rdf_kgeval.sources.draws.census import take_census
 from rdf_kgeval.sources.draws.log import (
     CensusRecord,
     DrawLog,
@@ -34,7 +35,7 @@ from rdf_kgeval.sources.draws.log import (
     read_draws,
 )
 from rdf_kgeval.sources.draws.pool import DIGITS, FULL, Pool, digest_of
-from rdf_kgeval.sources.draws.sampler import InPlaceSampler, first_reaches
+from rdf_kgeval.sources.draws.sampler import DRAWERS, InPlaceSampler, first_reaches
 from rdf_kgeval.sources.endpoint.client import Endpoint, RetryPolicy
 from rdf_kgeval.sources.load import InPlace, Sources
 from rdf_kgeval.sources.scope import Scope, parse_scope_query
@@ -161,6 +162,34 @@ def test_the_same_seed_draws_the_same_and_another_seed_does_not(tmp_path: Path) 
         for name, seed in (("a", 1), ("b", 1), ("c", 2))
     ]
     assert logs[0] == logs[1] != logs[2]
+
+
+@pytest.mark.parametrize("name", DRAWERS)
+def test_every_drawer_includes_each_triple_with_the_probability_that_it_logs(name: str) -> None:
+    """Over many salts; what two triples share of the samples shows that they come independently."""
+    count, salts, low, middle, high = 60, 400, FULL // 10, FULL // 4, FULL // 2
+    server = FaultyStore(lines(count))
+    endpoint, pool = server.endpoint(QUICK), Pool.of(Scope())
+    sizes = take_census(endpoint, pool).sizes
+    triples = [tuple(line[:-2].split(" ")) for line in lines(count).decode().splitlines()]
+    drawn = np.zeros((salts, count))
+    for salt in range(salts):
+        census = CensusRecord(
+            sizes=sizes, triples={}, exact=True, salt=f"kgeval {salt}", graph="", plain=True, notes=[]
+        )
+        drawer = DRAWERS[name].load()(endpoint, pool, census)
+        parts = [drawer.draw(list(sizes), *ends) for ends in ((low, middle), (middle, high))]
+        assert [part.probability for part in parts] == pytest.approx([0.15, 0.25])
+        rows = [tuple(row[:3]) for part in parts for row in part.rows]
+        assert len(set(rows)) == len(rows)
+        drawn[salt] = [triple in rows for triple in triples]
+    share = 0.4
+    deviations = (drawn.mean(axis=0) - share) / np.sqrt(share * (1 - share) / salts)
+    together = drawn.T @ drawn / salts - share**2
+    pairs = together[np.triu_indices(count, 1)] / np.sqrt(share**2 * (1 - share**2) / salts)
+    assert np.abs(deviations).max() < 4
+    assert np.abs(pairs).max() < 5
+    assert deviations.std() == pytest.approx(1, abs=0.3)
 
 
 def population(sizes: list[int], place: np.ndarray | None = None, reach: float = 1.0) -> Population:
