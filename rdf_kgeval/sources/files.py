@@ -14,11 +14,9 @@ from xml.parsers import expat
 
 import pyoxigraph as ox
 
+from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
-
-Progress = Callable[[str, int, int | None], None]
-"""Called with the name of the work, the amount done, and the total (None where it is unknown)."""
 
 STDIN = Path("-")
 """The path that means standard input."""
