@@ -81,7 +81,7 @@ def json_term(binding: Mapping[str, Any]) -> str:
         return str(ox.NamedNode(value))
     if kind == "bnode":
         return str(ox.BlankNode(value))
-    if kind not in ("literal", "typed-literal"):
+    if kind != "literal":
         raise ValueError(kind)
     if "xml:lang" in binding:
         direction = ox.BaseDirection(binding["its:dir"]) if "its:dir" in binding else None

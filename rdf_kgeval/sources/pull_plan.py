@@ -9,7 +9,7 @@ from rdf_kgeval.errors import EndpointError, InputError
 from rdf_kgeval.namespaces import RDF_TYPE
 from rdf_kgeval.sources.endpoint.client import Endpoint
 from rdf_kgeval.sources.endpoint.counts import count, count_by_predicate
-from rdf_kgeval.sources.scope import Scope, ScopeQuery
+from rdf_kgeval.sources.scope import Scope, ScopeQuery, variables_of
 
 PAGE = 50_000
 """Triples to ask for at once, at most."""
@@ -34,8 +34,8 @@ class Unit:
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """List the template's variables, without question marks."""
-        return tuple(dict.fromkeys(t[1:] for t in self.template if t.startswith("?")))
+        """The template's variables, without question marks."""
+        return variables_of(self.template)
 
     def page(self, size: int, offset: int, *, ordered: bool) -> str:
         """Write the query for one page."""
@@ -154,22 +154,17 @@ def _unit(scope: Scope, predicates: list[str], rows: int) -> Unit:
 def _query_units(endpoint: Endpoint, scope: Scope, query: ScopeQuery) -> list[Unit]:
     units = []
     for part in query.parts:
-        names = " ".join(dict.fromkeys(t for t in part.template if t.startswith("?")))
         unit = Unit(
             name=query.name,
             prologue=query.prologue,
-            dataset=_dataset(scope),
+            dataset=scope.dataset,
             template=part.template,
-            pattern=f"{{ SELECT DISTINCT {names} WHERE {{ {{ {part.select}\n }} }} }}",
+            pattern=part.pattern,
             rows=0,
             role=Role.BELIEF,
         )
         units.append(replace(unit, rows=count(endpoint, unit.count_distinct())))
     return units
-
-
-def _dataset(scope: Scope) -> str:
-    return f"FROM {scope.graph} " if scope.graph else ""
 
 
 def _decoration_units(endpoint: Endpoint, scope: Scope, decorations: Sequence[str]) -> list[Unit]:
@@ -196,7 +191,7 @@ def _decoration_units(endpoint: Endpoint, scope: Scope, decorations: Sequence[st
         Unit(
             name="labels and types",
             prologue=scope.query.prologue if scope.query else "",
-            dataset=_dataset(scope),
+            dataset=scope.dataset,
             template=("?kgeval_s", "?kgeval_p", "?kgeval_o"),
             pattern=f"{which} VALUES ?kgeval_p {{ {wanted} }} ?kgeval_s ?kgeval_p ?kgeval_o",
             rows=0,

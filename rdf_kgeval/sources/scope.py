@@ -20,6 +20,11 @@ from rdf_kgeval.errors import InputError
 from rdf_kgeval.sources.sparql_tokens import TOKEN
 
 
+def variables_of(template: Triple) -> tuple[str, ...]:
+    """List the variables of a template, each once, without question marks."""
+    return tuple(dict.fromkeys(term[1:] for term in template if term.startswith("?")))
+
+
 @dataclass(frozen=True, kw_only=True)
 class SubSelect:
     """One template triple of a scope query: its terms, and the sub-SELECT that binds its variables."""
@@ -27,6 +32,12 @@ class SubSelect:
     template: Triple
     """Each an N-Triples term, or a variable with its question mark."""
     select: str
+
+    @property
+    def pattern(self) -> str:
+        """A graph pattern that binds the template's variables, each solution once."""
+        names = " ".join(f"?{name}" for name in variables_of(self.template))
+        return f"{{ SELECT DISTINCT {names} WHERE {{ {{ {self.select}\n }} }} }}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +62,11 @@ class Scope:
     """N-Triples IRI; the beliefs are in this named graph."""
     query: ScopeQuery | None = None
     """The beliefs are the triples that this query returns."""
+
+    @property
+    def dataset(self) -> str:
+        """The FROM clause of queries that name no graph themselves; empty without a graph."""
+        return f"FROM {self.graph} " if self.graph else ""
 
     @classmethod
     def of(

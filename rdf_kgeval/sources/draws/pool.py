@@ -17,7 +17,7 @@ from rdf_kgeval.beliefs.table import Triple
 from rdf_kgeval.beliefs.terms import parse_term
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.sources.endpoint.quirks import encodings
-from rdf_kgeval.sources.scope import Scope
+from rdf_kgeval.sources.scope import Scope, variables_of
 
 DIGITS = 12
 """Hexadecimal digits of a place."""
@@ -101,20 +101,19 @@ class Pool:
                 "--in-place give a query with one, or leave --in-place out"
             )
         (part,) = query.parts
-        names = " ".join(dict.fromkeys(t for t in part.template if t.startswith("?")))
         return cls(
             template=part.template,
-            pattern=f"{{ SELECT DISTINCT {names} WHERE {{ {{ {part.select}\n }} }} }}",
+            pattern=part.pattern,
             prologue=query.prologue,
-            dataset=f"FROM {scope.graph} " if scope.graph else "",
+            dataset=scope.dataset,
             predicates=() if part.template[1].startswith("?") else (part.template[1],),
             plain=False,
         )
 
     @property
-    def variables(self) -> list[str]:
-        """List the template's variables, without question marks."""
-        return list(dict.fromkeys(t[1:] for t in self.template if t.startswith("?")))
+    def variables(self) -> tuple[str, ...]:
+        """The template's variables, without question marks."""
+        return variables_of(self.template)
 
     def triple(self, row: Sequence[str | None]) -> Triple | None:
         """Make the triple of a row; None where a variable is unbound or the row is not a triple."""

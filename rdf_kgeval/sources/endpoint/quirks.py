@@ -61,10 +61,15 @@ def row_limit(headers: Message) -> int | None:
 
 
 def standard_binding(binding: dict[str, Any]) -> dict[str, Any]:
-    """Turn nodeID://b10001, as Virtuoso names a blank node or an IRI for one, into a blank node."""
+    """Rewrite a binding of SPARQL JSON in the standard's words.
+
+    Virtuoso writes nodeID://b10001 for a blank node, and typed-literal, from a draft, for a literal.
+    """
     value = binding.get("value")
     if binding.get("type") in ("uri", "bnode") and isinstance(value, str) and value.startswith("nodeID://"):
         return {"type": "bnode", "value": value.replace("nodeID://", "nodeID")}
+    if binding.get("type") == "typed-literal":
+        return {**binding, "type": "literal"}
     return binding
 
 
