@@ -1,6 +1,6 @@
 """Translate the axioms of a schema into rules, after closing the schema with owlrl.
 
-A kind of axiom is a row of the table at the end: how to find its axioms, and how to translate one into rules.
+A kind of axiom is a row of `AXIOMS`: how to find its axioms, and how to translate one into rules.
 """
 
 from collections.abc import Callable, Iterator
@@ -59,7 +59,7 @@ def axiom_rules(graph: rdflib.Graph, file: str) -> list[Rule]:
     schema = _Schema(graph, file)
     rules = {
         rule.id: rule
-        for name, kind in _KINDS.items()
+        for name, kind in AXIOMS.items()
         for axiom in kind.find(schema, name)
         for rule in kind.translate(schema, axiom)
     }
@@ -361,7 +361,7 @@ class _Kind(NamedTuple):
     translate: Callable[[_Schema, _Axiom], Iterator[Rule]]
 
 
-_KINDS = {
+AXIOMS = {
     RDFS.domain: _Kind(_pairs, _domain),
     RDFS.range: _Kind(_pairs, _range),
     RDFS.subClassOf: _Kind(_pairs, _subclass),
@@ -386,9 +386,9 @@ _KINDS = {
     OWL.qualifiedCardinality: _Kind(_limits, _at_most_one),
 }
 _PAIRS, _CHARACTERISTICS, _LIMITS = (
-    {name for name, kind in _KINDS.items() if kind.find is find}
+    {name for name, kind in AXIOMS.items() if kind.find is find}
     for find in (_pairs, _characteristics, _limits)
 )
-_LISTS = (OWL.unionOf, OWL.intersectionOf, *(name for name, kind in _KINDS.items() if kind.find is _lists))
+_LISTS = (OWL.unionOf, OWL.intersectionOf, *(name for name, kind in AXIOMS.items() if kind.find is _lists))
 _PARTS = {RDF.first, RDF.rest, OWL.onProperty, OWL.onClass, *_LIMITS, *_LISTS}
 """Predicates of class expressions and lists, which the closure needs."""

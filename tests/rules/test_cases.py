@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pyoxigraph as ox
 import pytest
+import rdflib
 
 from rdf_kgeval.beliefs.builder import BeliefsBuilder
 from rdf_kgeval.beliefs.table import Role
 from rdf_kgeval.coupling.graph import CouplingGraph, couple
 from rdf_kgeval.coupling.tables import Tables
+from rdf_kgeval.rules.axioms import AXIOMS
 from rdf_kgeval.rules.dialects import read_rules
 from rdf_kgeval.rules.ontology import read_ontology
 from rdf_kgeval.rules.rule import Rule
@@ -33,6 +35,17 @@ def build(case: Path, tables: Tables | None = None) -> CouplingGraph:
     if (case / "ontology.ttl").exists():
         rules += read_ontology(case / "ontology.ttl")
     return couple(builder.build(), rules, tables=tables)
+
+
+def test_every_kind_of_axiom_has_a_case() -> None:
+    used = {
+        term
+        for case in CASES
+        if (case / "ontology.ttl").exists()
+        for triple in rdflib.Graph().parse(case / "ontology.ttl")
+        for term in triple
+    }
+    assert set(AXIOMS) <= used
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
