@@ -1,13 +1,13 @@
 """rdflib entry points: SPARQL functions over a published evaluation.
 
 rdflib loads this module before the first query of any process where rdf_kgeval is installed, and fails every
-query if it cannot. So nothing is done here until it is needed, and nothing that fails is heard of.
+query if it cannot. Therefore everything is lazy, and failures are swallowed.
 
 - `kge:label(?s, ?p, ?o)` is true or false, by people or by inference;
 - `kge:truth(?s, ?p, ?o)` is the soft truth from 0 to 1;
 - `kge:accuracy(?p)` is the estimated accuracy of a predicate, and `kge:accuracy()` that of the dataset.
 
-They look into the queried dataset, then at what `register` loaded; where neither knows, there is no value.
+They look in the queried dataset, then in the record that `register` loaded; without either there is no value.
 """
 
 from contextlib import suppress
@@ -19,7 +19,7 @@ _ready = False
 
 
 def evaluate_part(_context: Any, _part: Any) -> NoReturn:
-    """See to the functions; rdflib calls this for every part of a query, which it leaves alone."""
+    """Register the functions; rdflib calls this for every part of a query, and evaluates the part itself."""
     if not _ready:
         with suppress(Exception):  # a query that needs no function of ours must not fail
             _register_functions()
@@ -32,13 +32,13 @@ def register(path: Any = None) -> None:
     After `pip install` the functions are known without this.
 
     Args:
-        path: a file that `kgeval publish` wrote; it takes the place of one loaded before.
+        path: a file of `kgeval publish`; it replaces one loaded before.
     """
     _register_functions()
     if path is not None:
         from rdf_kgeval.plugin import lookup
 
-        lookup.registered = lookup.Loaded(path)
+        lookup.registered = lookup.PublishedFile(path)
 
 
 def _register_functions() -> None:

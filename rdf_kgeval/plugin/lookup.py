@@ -1,4 +1,4 @@
-"""What a published evaluation says of a statement or a predicate, in rdflib's terms."""
+"""Look up statements and predicates in a published evaluation, in rdflib's terms."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +15,7 @@ from rdf_kgeval.namespaces import DQV, KGE, OA, RDF, VOID, XSD
 
 Statement = tuple[Node, Node, Node]
 SUFFIXES = (".trig", ".ttl", ".nq", ".nt", ".jsonld")
-"""Of the files that `kgeval publish` writes; RDF/XML is none of them, and could be a bomb of entities."""
+"""Suffixes of the files of `kgeval publish`; RDF/XML, possibly a bomb of entities, is not among them."""
 
 _LABELS = {URIRef(KGE + "True"): True, URIRef(KGE + "False"): False}
 _LABEL, _TRUTH, _ACCURACY = (URIRef(KGE + name) for name in ("label", "truth", "accuracy"))
@@ -31,43 +31,43 @@ _MEASURED, _METRIC, _VALUE = (
 
 
 class Belief(NamedTuple):
-    """What is believed of a statement."""
+    """The label and the soft truth of a statement."""
 
     label: bool | None
     truth: Node | None
 
 
-class Source(Protocol):
-    """Where a published evaluation can be looked at."""
+class PublishedEvaluation(Protocol):
+    """A published evaluation that can be looked up."""
 
     def belief(self, statement: Statement) -> Belief | None:
-        """What is believed of a statement; None where nothing is said."""
+        """Look up a statement; None where the record does not mention it."""
         ...
 
     def accuracy(self, predicate: Node | None) -> Node | None:
-        """The accuracy of a predicate, or of the dataset."""
+        """Look up the accuracy of a predicate, or of the dataset."""
         ...
 
 
-def answer(name: str, arguments: list[Any], store: Store, loaded: Source | None) -> Node | None:
-    """The value of a SPARQL function; None where there is none.
+def answer(name: str, arguments: list[Any], store: Store, loaded: PublishedEvaluation | None) -> Node | None:
+    """Compute a SPARQL function; None where it has no value.
 
     Args:
         name: label, truth or accuracy.
         arguments: terms.
-        store: what is queried.
-        loaded: what to ask next.
+        store: the queried store.
+        loaded: the record to look in next.
     """
     if not all(isinstance(argument, Node) for argument in arguments):
         return None
-    for source in (Published(getattr(store, "behind", store)), loaded):
+    for source in (PublishedStore(getattr(store, "behind", store)), loaded):
         found = _ask(source, name, arguments) if source is not None else None
         if found is not None:
             return found
     return None
 
 
-def _ask(source: Source, name: str, arguments: list[Any]) -> Node | None:
+def _ask(source: PublishedEvaluation, name: str, arguments: list[Any]) -> Node | None:
     if name == "accuracy":
         (predicate,) = arguments or [None]
         return source.accuracy(predicate)
@@ -78,14 +78,14 @@ def _ask(source: Source, name: str, arguments: list[Any]) -> Node | None:
     return None if belief.label is None else Literal(belief.label)
 
 
-class Published:
-    """A record in an rdflib store, wherever in it."""
+class PublishedStore:
+    """A record anywhere in an rdflib store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def belief(self, statement: Statement) -> Belief | None:
-        """What is believed of a statement; None where nothing is said."""
+        """Look up a statement; None where the record does not mention it."""
         for name in self._names(statement):
             for annotation in self._subjects(_TARGET, name):
                 truth = next(self._objects(annotation, _TRUTH), None)
@@ -95,7 +95,7 @@ class Published:
         return None
 
     def _names(self, statement: Statement) -> Iterator[Node]:
-        """What stands for a statement: a reification of it, or a named graph with it."""
+        """Yield the names of a statement: reifications of it, and named graphs with it."""
         s, p, o = statement
         for name in self._subjects(_SUBJECT, s):
             if self._has(name, _PREDICATE, p) and self._has(name, _OBJECT, o):
@@ -105,7 +105,7 @@ class Published:
                 yield getattr(context, "identifier", context)
 
     def accuracy(self, predicate: Node | None) -> Node | None:
-        """The accuracy of a predicate, or of the dataset."""
+        """Look up the accuracy of a predicate, or of the dataset."""
         if predicate is None:
             of = [s for s, _, _ in self._triples(None, _PARTITION, None)]
         else:
@@ -130,8 +130,8 @@ class Published:
         return any(True for _ in self._triples(s, p, o))
 
 
-class Loaded:
-    """A record that was read from a file, whatever its form.
+class PublishedFile:
+    """A record read from a file, in any form.
 
     Raises:
         InputError: the file cannot be read, or is not of a format that records have.
@@ -165,16 +165,16 @@ class Loaded:
         self._accuracy = dict(rows(_ACCURACIES))
 
     def belief(self, statement: Statement) -> Belief | None:
-        """What is believed of a statement; None where nothing is said."""
+        """Look up a statement; None where the record does not mention it."""
         return self._beliefs.get(statement)
 
     def accuracy(self, predicate: Node | None) -> Node | None:
-        """The accuracy of a predicate, or of the dataset."""
+        """Look up the accuracy of a predicate, or of the dataset."""
         return self._accuracy.get(predicate)
 
 
-registered: Loaded | None = None
-"""What `rdf_kgeval.register` loaded."""
+registered: PublishedFile | None = None
+"""The record that `rdf_kgeval.register` loaded."""
 
 _BELIEFS = f"""
 PREFIX rdf: <{RDF}>
@@ -192,7 +192,7 @@ SELECT ?predicate ?value WHERE {{
 
 
 def _term(term: Any) -> Any:
-    """The rdflib term of a pyoxigraph term, normalised as rdflib does; what it does not know stays."""
+    """Convert a pyoxigraph term into rdflib's, normalised as rdflib does; other terms stay."""
     kind = type(term).__name__
     if kind == "NamedNode":
         return rdflib.URIRef(term.value)

@@ -1,4 +1,4 @@
-"""A store for rdflib that shows only what is believed true."""
+"""A store for rdflib that shows only triples believed true."""
 
 import math
 from collections.abc import Generator, Iterator
@@ -9,14 +9,14 @@ from rdflib.store import VALID_STORE, Store
 from rdflib.term import Literal
 
 from rdf_kgeval.plugin import lookup
-from rdf_kgeval.plugin.lookup import Loaded, Published, Source
+from rdf_kgeval.plugin.lookup import PublishedEvaluation, PublishedFile, PublishedStore
 
 
 class KGEvalStore(Store):
-    """Wraps a store and shows those triples that a published evaluation holds to be true.
+    """Wrap a store, and show the triples that a published evaluation holds to be true.
 
     Use it as `Graph(store="KGEval")`. `graph.open("record.trig")` loads the evaluation; without that, it is
-    looked for in the wrapped store and in what `rdf_kgeval.register` loaded.
+    looked for in the wrapped store and in the record that `rdf_kgeval.register` loaded.
     """
 
     def __init__(
@@ -33,33 +33,33 @@ class KGEvalStore(Store):
         Args:
             configuration: the file of a published evaluation, as for `open`.
             identifier: the graph's name, as rdflib gives it.
-            store: what to wrap; by default a new store in memory.
-            confidence: the least soft truth of what is shown.
+            store: the store to wrap; by default a new one in memory.
+            confidence: the least soft truth of triples that are shown.
             unknown: whether triples that the evaluation does not mention are shown too.
         """
         self.behind = Memory() if store is None else store
         """The wrapped store, with all triples."""
         self.confidence = confidence
         self.unknown = unknown
-        self._loaded: Source | None = None
+        self._loaded: PublishedEvaluation | None = None
         for name in ("context_aware", "formula_aware", "graph_aware", "transaction_aware"):
             setattr(self, name, getattr(self.behind, name))
         super().__init__(configuration, identifier)
 
     def open(self, configuration: Any, create: bool = False) -> int | None:
         """Load a published evaluation."""
-        self._loaded = Loaded(configuration)
+        self._loaded = PublishedFile(configuration)
         return VALID_STORE
 
     def _is_believed(self, triple: Any) -> bool:
-        for source in (self._loaded, Published(self.behind), lookup.registered):
+        for source in (self._loaded, PublishedStore(self.behind), lookup.registered):
             belief = source.belief(triple) if source is not None else None
             if belief is not None:
                 return _number(belief.truth) >= self.confidence
         return self.unknown
 
     def triples(self, triple_pattern: Any, context: Any = None) -> Iterator[Any]:
-        """What is believed true among what matches."""
+        """Yield the matching triples that are believed true."""
         for triple, contexts in self.behind.triples(triple_pattern, context):
             if self._is_believed(triple):
                 yield triple, contexts
@@ -68,7 +68,7 @@ class KGEvalStore(Store):
         return sum(1 for _ in self.triples((None, None, None), context))
 
     def contexts(self, triple: Any = None) -> Generator[Any, None, None]:
-        """The graphs, or those with a triple that is shown."""
+        """Yield all graphs, or those with a triple that is shown."""
         if triple is None or self._is_believed(triple):
             yield from self.behind.contexts(triple)
 
@@ -93,15 +93,15 @@ class KGEvalStore(Store):
         self.behind.bind(prefix, namespace, override)
 
     def namespace(self, prefix: str) -> Any:
-        """The namespace of a prefix."""
+        """Return the namespace of a prefix."""
         return self.behind.namespace(prefix)
 
     def prefix(self, namespace: Any) -> str | None:
-        """The prefix of a namespace."""
+        """Return the prefix of a namespace."""
         return self.behind.prefix(namespace)
 
     def namespaces(self) -> Iterator[Any]:
-        """All prefixes and namespaces."""
+        """List all prefixes and namespaces."""
         return self.behind.namespaces()
 
     def commit(self) -> None:
@@ -118,7 +118,7 @@ class KGEvalStore(Store):
 
 
 def _number(truth: Any) -> float:
-    """A soft truth; what is no number is believed by nobody."""
+    """Read a soft truth; NaN, which is never believed, where it is not a number."""
     try:
         return float(truth) if isinstance(truth, Literal) else math.nan
     except ValueError:
