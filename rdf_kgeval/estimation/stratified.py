@@ -12,7 +12,7 @@ unknown variances.
 
 import numpy as np
 
-from rdf_kgeval.common.kernels import kernel
+from rdf_kgeval.common.jit import kernel
 from rdf_kgeval.common.types import Float64s, Int8s, Int64s
 from rdf_kgeval.estimation import srs
 from rdf_kgeval.estimation.beta_interval import best_start, half_width, least_precision, precise

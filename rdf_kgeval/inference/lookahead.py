@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from rdf_kgeval.common.kernels import kernel
+from rdf_kgeval.common.jit import kernel
 from rdf_kgeval.common.memory import in_words
 from rdf_kgeval.common.types import Bools, Float64s, Int8s, Int32s, Int64s
 from rdf_kgeval.coupling.graph import CouplingGraph, Thetas

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rdf_kgeval.common.kernels import lean_kernel
+from rdf_kgeval.common.jit import lean_kernel
 from rdf_kgeval.common.types import Bools, Float64s, Int32s, Int64s, Records
 from rdf_kgeval.inference.incremental.journal import Search
 from rdf_kgeval.inference.incremental.watch import dequeue, enqueue, in_reach, join, shift, watch

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rdf_kgeval.common.kernels import kernel
+from rdf_kgeval.common.jit import kernel
 from rdf_kgeval.common.types import Bools, Float64s, Int32s, Int64s, Records
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.inference.incremental.journal import (

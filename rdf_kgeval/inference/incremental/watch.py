@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rdf_kgeval.common.kernels import kernel, lean_kernel
+from rdf_kgeval.common.jit import kernel, lean_kernel
 from rdf_kgeval.common.types import Bools, Float32s, Float64s, Int32s, Int64s, Records
 from rdf_kgeval.inference.incremental.journal import (
     COLUMN,

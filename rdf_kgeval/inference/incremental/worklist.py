@@ -1,6 +1,6 @@
 """Re-solve squared hinges after one variable is fixed: Newton over a set that grows where gradients ask."""
 
-from rdf_kgeval.common.kernels import lean_kernel
+from rdf_kgeval.common.jit import lean_kernel
 from rdf_kgeval.inference.incremental.journal import N_FIXED, N_NOTED, Search, note
 from rdf_kgeval.inference.incremental.members import Local, relax
 from rdf_kgeval.inference.incremental.watch import dequeue, enqueue, in_reach, join, shift, turn, watch

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rdf_kgeval.common.kernels import kernel
+from rdf_kgeval.common.jit import kernel
 from rdf_kgeval.common.types import Bools, Float32s, Float64s, Int32s, UInt32s
 from rdf_kgeval.inference.solver.problem import Problem, Span
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rdf_kgeval.common.kernels import kernel
+from rdf_kgeval.common.jit import kernel
 from rdf_kgeval.common.types import Float64s, Int32s, Int64s, UInt32s
 
 LENGTHS = 4

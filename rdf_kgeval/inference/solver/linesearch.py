@@ -1,6 +1,6 @@
 """The best step along a direction, exactly."""
 
-from rdf_kgeval.common.kernels import lean_kernel
+from rdf_kgeval.common.jit import lean_kernel
 from rdf_kgeval.common.types import Float64s
 from rdf_kgeval.inference.solver.problem import Problem, Scratch, Span, apply
 

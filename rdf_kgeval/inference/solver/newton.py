@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rdf_kgeval.common.kernels import lean_kernel
+from rdf_kgeval.common.jit import lean_kernel
 from rdf_kgeval.common.types import Bools, Float64s
 from rdf_kgeval.inference.solver.linesearch import line_search
 from rdf_kgeval.inference.solver.problem import Problem, Scratch, Span

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rdf_kgeval.common.kernels import lean_kernel
+from rdf_kgeval.common.jit import lean_kernel
 from rdf_kgeval.common.types import Float64s, Int32s, Int64s, UInt32s
 from rdf_kgeval.inference.solver.layout import LENGTHS
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from rdf_kgeval.common.kernels import kernel
+from rdf_kgeval.common.jit import kernel
 from rdf_kgeval.common.types import Bools, Float64s, Int32s, Int64s
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.inference.solver.ascent import ascend
