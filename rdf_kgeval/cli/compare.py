@@ -11,7 +11,8 @@ import typer
 from rdf_kgeval.cli.evaluate import AsJson, Config, RunArgument, make_run
 from rdf_kgeval.cli.options import SourceOptions, takes
 from rdf_kgeval.cli.results import sentence
-from rdf_kgeval.cli.terminal import print_json, progress_bar, say, write_whole
+from rdf_kgeval.cli.terminal import print_json, progress_bar, say
+from rdf_kgeval.common.disk import write_text
 from rdf_kgeval.common.text import plural
 
 
@@ -159,7 +160,7 @@ def compare(
     if report is not None:
         from rdf_kgeval.publishing.report.comparison import comparison_page
 
-        write_whole(report, comparison_page(trials, rows, float(gold.mean())))
+        write_text(report, comparison_page(trials, rows, float(gold.mean())))
     if as_json:
         print_json({"rows": rows})
     else:

@@ -7,7 +7,7 @@ from typing import Protocol
 from rdf_kgeval.common.types import Float64s, Int32s
 from rdf_kgeval.coupling.graph import Thetas
 from rdf_kgeval.estimation.design import Estimate
-from rdf_kgeval.inference.lookahead import Progress
+from rdf_kgeval.inference.lookahead import Advance
 from rdf_kgeval.verdicts.ledger import Finding
 from rdf_kgeval.verdicts.log import Drawn
 
@@ -67,7 +67,7 @@ class Procedure(Protocol):
         """Each rule's weights, as the verdicts left them."""
         ...
 
-    def next(self, k: int, without: Collection[int], progress: Progress | None = None) -> list[Request]:
+    def next(self, k: int, without: Collection[int], progress: Advance | None = None) -> list[Request]:
         """Up to k beliefs to ask, none of which is in `without`."""
         ...
 

@@ -24,7 +24,7 @@ from rdf_kgeval.evaluation.procedure import Point, Procedure, Request
 from rdf_kgeval.evaluation.sampling_procedure import SamplingProcedure
 from rdf_kgeval.evaluation.settings import MOST_WORKERS, Settings
 from rdf_kgeval.inference.infer import Inference, infer_rows
-from rdf_kgeval.inference.lookahead import Progress
+from rdf_kgeval.inference.lookahead import Advance
 from rdf_kgeval.inference.rule_weights import updated_thetas
 from rdf_kgeval.inference.solver.solve import Solve
 from rdf_kgeval.verdicts.ledger import Finding, Ledger
@@ -103,7 +103,7 @@ class State:
         )
 
     def next(
-        self, k: int = 1, without: Collection[int] = (), progress: Progress | None = None
+        self, k: int = 1, without: Collection[int] = (), progress: Advance | None = None
     ) -> list[Request]:
         """Up to k beliefs to ask now.
 

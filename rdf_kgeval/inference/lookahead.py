@@ -23,7 +23,7 @@ MOST_KEPT = 50_000_000
 CHUNK = 4_096
 """What-ifs are asked for so many beliefs at a time."""
 
-Progress = Callable[[int, int], None]
+Advance = Callable[[int, int], None]
 """Takes how many what-ifs are done, and of how many."""
 
 
@@ -85,7 +85,7 @@ class Live:
             self._search.clamp(variable, value)
             self._gains.forget(self._search.commit())
 
-    def gains(self, positions: Int32s, progress: Progress | None = None) -> Int64s:
+    def gains(self, positions: Int32s, progress: Advance | None = None) -> Int64s:
         """How many more beliefs would be inferred: one row per belief, if it were false and if true."""
         variables = self._variable[positions]
         coupled = variables >= 0
@@ -115,7 +115,7 @@ class _Gains:
         self._indptr = np.zeros(1, np.int64)
         self._members = np.empty(0, np.int32)
 
-    def of(self, variables: Int32s, progress: Progress | None) -> Int64s:
+    def of(self, variables: Int32s, progress: Advance | None) -> Int64s:
         stale = np.unique(variables[~self._fresh[variables]])
         for begin in range(0, len(stale), CHUNK):
             self._ask(stale[begin : begin + CHUNK])

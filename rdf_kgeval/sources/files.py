@@ -14,11 +14,9 @@ from xml.parsers import expat
 
 import pyoxigraph as ox
 
+from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
-
-Progress = Callable[[str, int, int | None], None]
-"""Called with what is being read, how far it is, and how far it goes (None where that is unknown)."""
 
 STDIN = Path("-")
 """Stands for standard input."""

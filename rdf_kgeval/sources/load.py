@@ -12,12 +12,13 @@ from rdf_kgeval.beliefs.builder import BeliefsBuilder
 from rdf_kgeval.beliefs.table import Beliefs, Role
 from rdf_kgeval.beliefs.terms import from_rdflib, iri
 from rdf_kgeval.common.memory import RAM, Space
+from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.common.registry import Entry, Registry
 from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.namespaces import LABEL_PROPERTIES
 from rdf_kgeval.sources.endpoint.client import Endpoint
-from rdf_kgeval.sources.files import STDIN, Progress, display_name, opened
+from rdf_kgeval.sources.files import STDIN, display_name, opened
 from rdf_kgeval.sources.pull import pull
 from rdf_kgeval.sources.scope import Scope, apply_scope, demote_blank_nodes
 

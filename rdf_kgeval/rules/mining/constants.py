@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from rdf_kgeval.common.jit import exact_kernel
+from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.common.types import Bools, Int32s, Int64s
 from rdf_kgeval.namespaces import RDF_TYPE
 from rdf_kgeval.rules.mining.index import MinedRule, MiningIndex
 from rdf_kgeval.rules.mining.walks import Graph, find_block
 from rdf_kgeval.rules.rule import Rule
-from rdf_kgeval.sources.files import Progress
 
 _log = logging.getLogger(__name__)
 

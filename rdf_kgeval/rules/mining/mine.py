@@ -26,13 +26,13 @@ from itertools import combinations, permutations
 
 from rdf_kgeval.beliefs.names import Names, last_part, readable
 from rdf_kgeval.beliefs.table import Beliefs
+from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.namespaces import RDF_TYPE
 from rdf_kgeval.rules.mining.constants import mine_constants, mine_signatures
 from rdf_kgeval.rules.mining.index import MinedRule, MiningIndex
 from rdf_kgeval.rules.mining.options import MiningOptions
 from rdf_kgeval.rules.mining.paths import PathMiner
 from rdf_kgeval.rules.rule import Measures, Pattern, Rule, verbalise
-from rdf_kgeval.sources.files import Progress
 
 _LONGEST_ID = 150
 """Leaves room in a file name."""

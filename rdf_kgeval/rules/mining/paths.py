@@ -6,13 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.common.text import plural
 from rdf_kgeval.common.types import Bools, Float64s, Int32s, Int64s
 from rdf_kgeval.rules.mining import walks
 from rdf_kgeval.rules.mining.closed_paths import close, count_closings
 from rdf_kgeval.rules.mining.index import MinedRule, MiningIndex
 from rdf_kgeval.rules.mining.walks import Heads
-from rdf_kgeval.sources.files import Progress
 
 _log = logging.getLogger(__name__)
 
