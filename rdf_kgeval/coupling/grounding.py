@@ -20,7 +20,7 @@ from rdf_kgeval.coupling.bounds import Degrees
 from rdf_kgeval.coupling.joins import Join, Solutions
 from rdf_kgeval.coupling.tables import Tables, open_tables
 from rdf_kgeval.coupling.vocabulary import OTHER, LiteralValues, Vocabulary
-from rdf_kgeval.errors import InputError
+from rdf_kgeval.errors import TooManyGroundings
 from rdf_kgeval.namespaces import OWL, RDF_TYPE
 from rdf_kgeval.rules.rule import Compare, Differ, Filter, Not, Pattern, Rule, StartsWith, operands
 
@@ -64,7 +64,8 @@ def ground(
         tables: where the joins are made, if not in a DuckDB of its own.
 
     Raises:
-        InputError: a rule has too many groundings, or a SPARQL engine cannot evaluate it.
+        TooManyGroundings: a rule takes them past the limit.
+        InputError: a SPARQL engine cannot evaluate a rule.
     """
     with open_tables(space, threads) if tables is None else nullcontext(tables) as chosen:
         return _Grounder(chosen, beliefs, rules, max_groundings).run()
@@ -273,10 +274,10 @@ def _mentions(rule: Rule, predicates: set[str]) -> bool:
     return any(p in predicates or p.startswith("?") for _, p, _ in rule.body)
 
 
-def _too_many(rule: Rule, limit: int, bound: float | None) -> InputError:
+def _too_many(rule: Rule, limit: int, bound: float | None) -> TooManyGroundings:
     where = f" ({rule.source})" if rule.source else ""
     size = "" if bound is None else f", by estimate up to {bound:,.0f} of its own"
-    return InputError(
+    return TooManyGroundings(
         f"rule {rule.name}{where} takes the coupling graph past {plural(limit, 'grounding')}{size}; make its "
         "body more specific, leave it out, or raise --max-groundings"
     )

@@ -19,7 +19,7 @@ from rdf_kgeval.coupling.vocabulary import (
     OPAQUE,
     STRING,
     TAGGED,
-    Run,
+    TermRange,
     Vocabulary,
 )
 from rdf_kgeval.rules.rule import (
@@ -314,12 +314,12 @@ class Join:
         return count_queries(self._counted(with_head))
 
 
-def _some(run: Run) -> bool:
-    return run[0] < run[1]
+def _some(terms: TermRange) -> bool:
+    return terms[0] < terms[1]
 
 
-def _within(value: str, run: Run) -> str:
-    return f"({value} >= {run[0]} AND {value} < {run[1]})"
+def _within(value: str, terms: TermRange) -> str:
+    return f"({value} >= {terms[0]} AND {value} < {terms[1]})"
 
 
 def _escaped(text: str) -> str:

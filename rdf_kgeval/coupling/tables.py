@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rdf_kgeval.common.memory import RAM, Space, in_words
 from rdf_kgeval.common.types import Int32s
-from rdf_kgeval.errors import InputError
+from rdf_kgeval.errors import TooManyGroundings
 
 if TYPE_CHECKING:
     import duckdb
@@ -92,7 +92,7 @@ def open_tables(space: Space = RAM, threads: int | None = None) -> Iterator[Duck
         threads: how many threads DuckDB may use; its default is all.
 
     Raises:
-        InputError: a join needs more memory than it may use, though it spills.
+        TooManyGroundings: a join needs more memory than it may use, though it spills.
     """
     import duckdb
 
@@ -113,6 +113,6 @@ def open_tables(space: Space = RAM, threads: int | None = None) -> Iterator[Duck
                 yield DuckTables(connection, Path(spill), space)
             except duckdb.OutOfMemoryException as error:
                 limit = "memory" if space.limit is None else f"the memory limit of {in_words(space.limit)}"
-                raise InputError(
+                raise TooManyGroundings(
                     f"the joins of the rules do not fit into {limit}; raise --memory-limit or use fewer rules"
                 ) from error

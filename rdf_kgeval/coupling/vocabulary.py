@@ -23,8 +23,8 @@ from rdf_kgeval.beliefs.terms import parse_term
 from rdf_kgeval.common.types import Bools, Float32s, Float64s, Int8s, Int32s
 from rdf_kgeval.namespaces import XSD
 
-Run = tuple[int, int]
-"""First number and the one after the last."""
+TermRange = tuple[int, int]
+"""The numbers of adjacent terms: the first, and the one after the last."""
 
 
 class Vocabulary:
@@ -64,20 +64,20 @@ class Vocabulary:
     def _places(self) -> list[int]:
         return [before + i for i, before in enumerate(self._before)]
 
-    def starting(self, prefix: str) -> Run:
-        """The run of terms that start with `prefix`."""
-        run = self.terms.starting(prefix)
+    def starting(self, prefix: str) -> TermRange:
+        """Return the range of terms that start with `prefix`."""
+        own = self.terms.starting(prefix)
         low = bisect_left(self.extra, prefix)
-        return run.start + low, run.stop + bisect_left(self.extra, prefix + "\U0010ffff")
+        return own.start + low, own.stop + bisect_left(self.extra, prefix + "\U0010ffff")
 
     @property
-    def literals(self) -> Run:
-        """The run of literals."""
+    def literals(self) -> TermRange:
+        """Return the range of literals."""
         return self.starting('"')
 
     @property
-    def blanks(self) -> Run:
-        """The run of blank nodes."""
+    def blanks(self) -> TermRange:
+        """Return the range of blank nodes."""
         return self.starting("_:")
 
     def split(self, numbers: Int32s) -> Int32s:

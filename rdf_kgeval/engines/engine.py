@@ -28,8 +28,8 @@ class Engine(Protocol):
         """Tables to join, and where what comes out of them goes."""
 
     @property
-    def solve(self) -> "Solve | None":
-        """How to find the minimum of a whole model; None if that is done where the model is posed."""
+    def solve(self) -> "Solve":
+        """Return what finds the minimum of a whole model."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,11 @@ class LocalEngine:
             yield tables
 
     @property
-    def solve(self) -> None:
-        """Models are solved where they are posed, and only as far as verdicts reach."""
+    def solve(self) -> "Solve":
+        """Return the solver in this process."""
+        from rdf_kgeval.inference.solver.solve import solve  # with numba, which grounding does not need
+
+        return solve
 
 
 LOCAL = LocalEngine()

@@ -21,7 +21,7 @@ from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.coupling.graph import CouplingGraph, couple
 from rdf_kgeval.coupling.grounding import MAX_GROUNDINGS
 from rdf_kgeval.engines.engine import LOCAL, Engine
-from rdf_kgeval.errors import InputError, KgevalError, RunError
+from rdf_kgeval.errors import KgevalError, RunError, TooManyGroundings
 from rdf_kgeval.rules.rule import Rule
 from rdf_kgeval.runs.config import FORMAT, digests, write_config
 from rdf_kgeval.runs.discovery import propose_rules, propose_scope
@@ -151,7 +151,7 @@ def _couple(
             with coupling.engine.tables(space) as tables:
                 most = coupling.max_groundings
                 return couple(beliefs, rules, max_groundings=most, space=space, tables=tables), notes
-        except InputError:
+        except TooManyGroundings:
             if not coupling.discover or not rules:
                 raise
             rules = rules[: len(rules) // 2]  # the surest come first

@@ -25,7 +25,7 @@ from rdf_kgeval.inference.lookahead import Live
 from rdf_kgeval.inference.solver.layout import lay_out
 from rdf_kgeval.inference.solver.newton import _majorise, newton
 from rdf_kgeval.inference.solver.problem import evaluate, scratch, span_of
-from rdf_kgeval.inference.solver.solve import Model, SolverOptions, pose, solve
+from rdf_kgeval.inference.solver.solve import Model, SolverOptions, solve, to_problem
 from rdf_kgeval.rules.mining.mine import mine
 from rdf_kgeval.rules.mining.options import MiningOptions
 from rdf_kgeval.rules.rule import Rule
@@ -67,7 +67,10 @@ def solving() -> list[object]:
     found: list[object] = [solve(case, SolverOptions(p=p)).x.tolist() for case, p in cases]
     case = model()
     layout = lay_out(40, case.indptr, case.indices, case.coef, case.offset, case.weight)
-    problem, work = pose(case, layout, SolverOptions()), scratch(40, len(layout.row), len(layout.indices))
+    problem, work = (
+        to_problem(case, layout, SolverOptions()),
+        scratch(40, len(layout.row), len(layout.indices)),
+    )
     span, free = span_of(0, layout.bounds, layout.groups), np.zeros(40, np.bool_)
     evaluate(span, problem, work, problem.prior)
     newton(span, problem, work, 0, problem.prior, free)

@@ -17,11 +17,17 @@ from rdf_kgeval.inference.incremental.journal import (
     refresh,
     undo,
 )
-from rdf_kgeval.inference.incremental.members import Local, local
 from rdf_kgeval.inference.incremental.watch import apart, arrange, neighbours
-from rdf_kgeval.inference.incremental.worklist import fix
+from rdf_kgeval.inference.incremental.worklist import Local, fix, local
 from rdf_kgeval.inference.solver.layout import lay_out
-from rdf_kgeval.inference.solver.solve import DEFAULT_OPTIONS, Model, Solution, SolverOptions, pose, solve
+from rdf_kgeval.inference.solver.solve import (
+    DEFAULT_OPTIONS,
+    Model,
+    Solution,
+    SolverOptions,
+    solve,
+    to_problem,
+)
 
 HEADROOM = 0.1
 """The start is solved to this share of the tolerance, so that no atom is woken by what was left over."""
@@ -93,7 +99,7 @@ class Incremental:
             raise InputError(f"The mask of counted variables has {len(counted)} entries for {n} variables.")
         exact = solve(model, replace(options, tolerance=HEADROOM * options.tolerance), solution.x)
         layout = lay_out(n, model.indptr, model.indices, model.coef, model.offset, model.weight)
-        problem = pose(model, layout, options)
+        problem = to_problem(model, layout, options)
         self._options = options
         self._tau = tau
         self._order, self._rank = layout.order, layout.rank
@@ -172,18 +178,6 @@ class Incremental:
         """Return, to the bit, to the last `commit`."""
         undo(self._search)
         self._count = self._before
-
-    def what_if(self, variable: int, value: float) -> int:
-        """How many counted variables would be inferred if this one were fixed; nothing changes.
-
-        Raises:
-            InputError: As for `clamp`.
-            RuntimeError: A transaction is open.
-        """
-        self._closed()
-        count = self.clamp(variable, value).count
-        self.rollback()
-        return count
 
     def what_ifs(self, candidates: Int64s) -> WhatIfs:
         """Both what-ifs of many candidates; a candidate that is fixed already brings nothing.

@@ -141,7 +141,7 @@ def solve(model: Model, options: SolverOptions = DEFAULT_OPTIONS, start: Float64
     if start is not None and (start.shape != (n,) or not np.isfinite(start).all()):
         raise InputError(f"The start must be {n} finite numbers, one for each variable.")
     layout = lay_out(n, model.indptr, model.indices, model.coef, model.offset, model.weight)
-    problem = pose(model, layout, options)
+    problem = to_problem(model, layout, options)
     x = problem.prior.copy() if start is None else np.clip(start, 0.0, 1.0)[layout.order]
     dual = np.zeros(len(layout.offset))
     work = scratch(n, len(layout.offset), len(layout.indices))
@@ -169,7 +169,7 @@ def solve(model: Model, options: SolverOptions = DEFAULT_OPTIONS, start: Float64
     return Solution(x[layout.rank], objective, residual, iterations)
 
 
-def pose(model: Model, layout: Layout, options: SolverOptions) -> Problem:
+def to_problem(model: Model, layout: Layout, options: SolverOptions) -> Problem:
     """The model in the layout's order, with the slopes that its hinges have and the accuracy asked for."""
     strength = model.strength[layout.order]
     if options.p == 2:
