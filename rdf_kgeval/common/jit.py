@@ -74,7 +74,7 @@ def _drop_stale(kept: Path, newest: float) -> None:
 
 
 class _Announcement(event.Listener):
-    """Say once why nothing seems to happen; reading code from disk is no event."""
+    """Say once why nothing seems to happen; reading compiled code from disk is not announced."""
 
     def __init__(self) -> None:
         self.made = False

@@ -42,11 +42,11 @@ class Vocabulary:
         return len(self.terms) + len(self.extra)
 
     def number(self, column: Int32s) -> Int32s:
-        """The numbers here of the graph's own numbers."""
+        """Translate the graph's numbers into those of this vocabulary."""
         return column + self._shift[column]
 
     def find(self, term: str) -> int:
-        """The number of a term that is in the table."""
+        """Return the number of a term that is in the table."""
         number = self.terms.find(term)
         if number is not None:
             return int(number + self._shift[number])
@@ -54,7 +54,7 @@ class Vocabulary:
         return self._before[i] + i
 
     def text(self, number: int) -> str:
-        """The term of a number."""
+        """Return the term of a number."""
         i = bisect_right(self._places, number) - 1
         if i >= 0 and self._places[i] == number:
             return self.extra[i]
@@ -81,7 +81,7 @@ class Vocabulary:
         return self.starting("_:")
 
     def split(self, numbers: Int32s) -> Int32s:
-        """Numbers as the graph's own, and after those the number in `extra`."""
+        """Translate numbers into the graph's own, and after those into places in `extra`."""
         places = np.array(self._places, dtype=np.int64)
         i = np.searchsorted(places, numbers, side="right")
         own = numbers - i
@@ -116,7 +116,7 @@ class LiteralValues:
 
     @classmethod
     def of(cls, vocabulary: Vocabulary, numbers: Iterable[int]) -> "LiteralValues":
-        """The values of the literals among `numbers`."""
+        """Compute the values of the literals among `numbers`."""
         low, high = vocabulary.literals
         ids = sorted({int(n) for n in numbers if low <= n < high})
         parsed = [_value(vocabulary.text(n)) for n in ids]
@@ -189,7 +189,7 @@ _MOMENT = re.compile(
 
 
 def _moment(text: str, datatype: str) -> Value:
-    """Dates, years and date-times without a time zone have a plain order; the rest is the engine's."""
+    """Order dates, years and date-times without a time zone; the rest is left to the engine."""
     match = _MOMENT.fullmatch(text)
     form = {"date": (True, False), "gYear": (False, False), "dateTime": (True, True)}.get(
         datatype[len(XSD) :]

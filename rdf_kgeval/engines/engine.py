@@ -1,4 +1,4 @@
-"""Engines: who makes the joins of grounding and solves whole models. The local one is the default."""
+"""Engines: they make the joins of grounding and solve whole models. The local one is the default."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -25,7 +25,7 @@ class Engine(Protocol):
     ) -> None: ...
 
     def tables(self, space: Space = RAM) -> AbstractContextManager[Tables]:
-        """Tables to join, and where what comes out of them goes."""
+        """Open tables to join; what comes out of them goes to `space`."""
 
     @property
     def solve(self) -> "Solve":
@@ -44,7 +44,7 @@ class LocalEngine:
 
     @contextmanager
     def tables(self, space: Space = RAM) -> Iterator[Tables]:
-        """Tables in DuckDB."""
+        """Open tables in DuckDB."""
         with open_tables(space) as tables:
             yield tables
 
@@ -60,7 +60,7 @@ LOCAL = LocalEngine()
 
 
 def engine_of(name: str, master: str | None = None) -> Engine:
-    """The engine that a user names: local, or spark at a master (by default all cores of this machine)."""
+    """Return the engine that a user names: local, or spark at a master (by default all cores here)."""
     if name == "local" and master is None:
         return LOCAL
     if name == "local":

@@ -1,4 +1,4 @@
-"""Why a belief has its soft truth: the constraints that push it, back to the verdicts that push them."""
+"""Explanations: the constraints that push a belief to its soft truth, back to the verdicts behind them."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -79,7 +79,7 @@ class Reason:
 
     rules: tuple[Rule, ...]
     because: tuple["Explanation", ...]
-    """The other atoms of the constraint; one that stands in the chain already has no reasons of its own."""
+    """The other atoms of the constraint; one that is explained elsewhere in the chain has no reasons here."""
     share: float
     """How much of the push towards the atom's soft truth is this constraint's."""
 
@@ -95,7 +95,7 @@ class Explanation:
     reasons: tuple[Reason, ...]
 
     def walk(self) -> Iterator["Explanation"]:
-        """This atom and all that it rests on."""
+        """Yield this atom and all that it rests on."""
         yield self
         for reason in self.reasons:
             for other in reason.because:
@@ -115,7 +115,7 @@ def explain(inference: Inference, atom: int, most: int = _MOST_ATOMS) -> Explana
         level = level[: most - len(found)]
         found |= _pushes(inference, level)
         level = [other for a in level for push in found[a] for other in push.others]
-    return _tell(inference, atom, found)
+    return _build(inference, atom, found)
 
 
 def _is_sure(inference: Inference, atom: int) -> bool:
@@ -129,8 +129,8 @@ class _Push:
     share: float
 
 
-def _tell(inference: Inference, atom: int, found: dict[int, list[_Push]]) -> Explanation:
-    """Level by level, taking out of `found` what has been told."""
+def _build(inference: Inference, atom: int, found: dict[int, list[_Push]]) -> Explanation:
+    """Build the explanation level by level, taking what it uses out of `found`."""
     pushes = found.pop(atom, [])
     own = {other: found.pop(other) for push in pushes for other in push.others if other in found}
     reasons = []
@@ -139,7 +139,7 @@ def _tell(inference: Inference, atom: int, found: dict[int, list[_Push]]) -> Exp
         for other in push.others:
             if other in own:
                 found[other] = own.pop(other)
-            because.append(_tell(inference, other, found))
+            because.append(_build(inference, other, found))
         reasons.append(Reason(tuple(inference.graph.rules_of(push.constraint)), tuple(because), push.share))
     return Explanation(atom, float(inference.x[atom]), inference.verdicts.get(atom), tuple(reasons))
 
@@ -156,7 +156,7 @@ def _pushes(inference: Inference, atoms: list[int]) -> dict[int, list[_Push]]:
 
 
 def describe(explanation: Explanation, sentence: Callable[[int], str]) -> list[str]:
-    """The explanation in words, a line each, indented by depth.
+    """Write the explanation in words, a line for each reason, indented by depth.
 
     Args:
         explanation: from `explain`.
@@ -171,7 +171,7 @@ def describe(explanation: Explanation, sentence: Callable[[int], str]) -> list[s
 
 
 def reason(explanation: Explanation, sentence: Callable[[int], str]) -> str:
-    """What an atom's soft truth rests on, in one line."""
+    """Write in one line what an atom's soft truth rests on."""
     return "; ".join(line.strip().removeprefix("- ") for line in _lines(explanation, sentence, 0))
 
 

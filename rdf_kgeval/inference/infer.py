@@ -18,12 +18,12 @@ from rdf_kgeval.rules.rule import EPSILON
 TAU = 0.8
 """Soft truth from which on a belief is labelled true; up to 1 - TAU it is labelled false."""
 SLACK = 1e-5
-"""What a soft truth may lack of the threshold: the solver is exact to about a tenth of it."""
+"""How far below the threshold a soft truth may be: the solver is exact to about a tenth of it."""
 
 LARGE = 200_000
 """With more constraints, only what the verdicts reach is solved."""
 MANY = 0.2
-"""When so large a share of the atoms moves, the whole graph is solved at once."""
+"""Share of the atoms above which, if they move, the whole graph is solved at once."""
 HELD = 0.1
 """Share of the solver's tolerance up to which an atom that is held may be pulled at."""
 
@@ -55,20 +55,20 @@ class Inference:
 
     @cached_property
     def x(self) -> Float64s:
-        """The soft truth of every atom."""
+        """Return the soft truth of every atom."""
         return self.posed.spread(self.solution.x)
 
     @property
     def objective(self) -> float:
-        """The value of the objective at the minimum."""
+        """Return the value of the objective at the minimum."""
         return self.solution.objective
 
     def label(self, tau: float = TAU) -> Int8s:
-        """Of each belief to be evaluated, in the order of `beliefs.rows`: 1 true, 0 false, -1 unknown."""
+        """Label each belief to be evaluated, in the order of `beliefs.rows`: 1 true, 0 false, -1 unknown."""
         return label(self.x[self.graph.beliefs.rows], tau)
 
     def labels(self, tau: float = TAU) -> dict[str, bool]:
-        """The inferable set: every belief to be evaluated that is not unknown, by id."""
+        """Return the inferable set: every belief to be evaluated that is not unknown, by id."""
         beliefs = self.graph.beliefs
         found = self.label(tau)
         return {
@@ -79,7 +79,7 @@ class Inference:
 
 
 def label(x: Float64s, tau: float = TAU) -> Int8s:
-    """Soft truths as labels: 1 true, 0 false, -1 unknown."""
+    """Turn soft truths into labels: 1 true, 0 false, -1 unknown."""
     if not 0.5 < tau <= 1.0:
         raise InputError(f"tau is {tau}; it must be above 0.5 and at most 1")
     labels = np.full(len(x), -1, dtype=np.int8)

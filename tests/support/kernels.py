@@ -24,7 +24,7 @@ from rdf_kgeval.inference.incremental.solution import Incremental
 from rdf_kgeval.inference.lookahead import Live
 from rdf_kgeval.inference.solver.layout import lay_out
 from rdf_kgeval.inference.solver.newton import _majorise, newton
-from rdf_kgeval.inference.solver.problem import evaluate, scratch, span_of
+from rdf_kgeval.inference.solver.problem import scratch, set_values, span_of
 from rdf_kgeval.inference.solver.solve import Model, SolverOptions, solve, to_problem
 from rdf_kgeval.rules.mining.mine import mine
 from rdf_kgeval.rules.mining.options import MiningOptions
@@ -72,7 +72,7 @@ def solving() -> list[object]:
         scratch(40, len(layout.row), len(layout.indices)),
     )
     span, free = span_of(0, layout.bounds, layout.groups), np.zeros(40, np.bool_)
-    evaluate(span, problem, work, problem.prior)
+    set_values(span, problem, work, problem.prior)
     newton(span, problem, work, 0, problem.prior, free)
     _majorise(span, problem, work, free)
     return [*found, work.direction[span.lo : span.hi].tolist()]

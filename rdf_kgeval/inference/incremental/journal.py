@@ -1,4 +1,4 @@
-"""The state of a re-solve, and a journal that can take it back to the bit.
+"""The state of a re-solve, and a journal that restores it to the bit.
 
 Small functions take the arrays that they need rather than all of a search: compiled code counts references to
 every array that it takes out of a tuple, which would cost more than the work.
@@ -62,7 +62,7 @@ N_TOUCHED, N_NOTED, N_FIXED, N_WATCHED, FIRST, LAST = range(6)
 
 
 class Search(NamedTuple):
-    """Where a search stands, and what a transaction has read or written, with the old contents.
+    """The state of a search, and what a transaction has read or written, with the old contents.
 
     A row that is not watched does not push: none of its variables has moved as far as its reach. Its value
     is an old one, not positive. The watched rows of a variable are those before its front and those in its
@@ -75,7 +75,7 @@ class Search(NamedTuple):
     entries: Records
     columns: Records
     problem: Problem
-    """In layout order; its slopes are those that are posed."""
+    """In layout order; its slopes are the original ones."""
     backward: Float64s
     """Slope of each row once the variable that it asks for, of negative coefficient, is fixed at 0."""
     counters: Int64s
@@ -124,7 +124,7 @@ def note_row(
 
 @lean_kernel
 def row_value(variables: Records, rows: Records, entries: Records, offset: Float64s, j: int) -> float:
-    """Of a row, where the variables are."""
+    """Compute the value of a row where the variables are."""
     total = offset[j]
     for k in range(rows[j].begin, rows[j + 1].begin):
         total += entries[k].coef * variables[entries[k].variable].x

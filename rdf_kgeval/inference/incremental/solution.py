@@ -1,4 +1,4 @@
-"""Re-solve after one more verdict, touching only what changes; ask what a verdict would bring."""
+"""Solutions that follow verdicts: re-solve what a verdict changes, ask what one would bring."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -32,8 +32,8 @@ from rdf_kgeval.inference.solver.solve import (
 HEADROOM = 0.1
 """The start is solved to this share of the tolerance, so that no atom is woken by what was left over."""
 WATCHED = 0.1
-"""When so many rows, as a share of those watched from the start, came to be watched since, the columns are
-arranged anew from where x is."""
+"""Newly watched rows, as a share of those watched from the start, at which the columns are arranged anew
+from where x is."""
 
 
 @dataclass(frozen=True)
@@ -115,26 +115,26 @@ class Incremental:
 
     @property
     def x(self) -> Float64s:
-        """The current point, in the model's order."""
+        """Return the current point, in the model's order."""
         return self._x[self._rank]
 
     @property
     def gradient(self) -> Float64s:
-        """The objective's gradient at the current point, in the model's order."""
+        """Return the objective's gradient at the current point, in the model's order."""
         return np.asarray(self._search.variables["gradient"][self._rank])
 
     @property
     def fixed(self) -> Bools:
-        """Which variables are clamped, in the model's order."""
+        """Return which variables are clamped, in the model's order."""
         return np.asarray(self._search.variables["fixed"][self._rank])
 
     @property
     def count(self) -> int:
-        """How many counted variables are inferred now, clamped ones included."""
+        """Count the counted variables that are inferred now, clamped ones included."""
         return self._count
 
     def clamp(self, variable: int, value: float) -> Change:
-        """Fix a variable and re-solve around it; stays open until `commit` or `rollback`.
+        """Fix a variable and re-solve around it; the transaction is open until `commit` or `rollback`.
 
         Raises:
             InputError: There is no such variable, it is fixed already or the value is not in [0, 1].
@@ -180,7 +180,7 @@ class Incremental:
         self._count = self._before
 
     def what_ifs(self, candidates: Int64s) -> WhatIfs:
-        """Both what-ifs of many candidates; a candidate that is fixed already brings nothing.
+        """Find both what-ifs of many candidates; a candidate that is fixed already brings nothing.
 
         Raises:
             InputError: There is no such variable.

@@ -12,7 +12,7 @@ from rdf_kgeval.inference.solver.newton import newton
 from rdf_kgeval.inference.solver.problem import Problem, Scratch, Span, scratch
 
 EFFORT = 1_500
-"""Variables are moved one by one, between two Newton steps, until so many rows were looked at."""
+"""Rows to visit between two Newton steps while variables are moved one by one."""
 INNER = 0.5
 """Members are solved to this share of the tolerance, so that they are not woken again at once."""
 STEPS = 3
@@ -24,16 +24,16 @@ class Local(NamedTuple):
 
     members: Int32s
     x: Float64s
-    """Where each member is, then where it shall be."""
+    """Where each member is, then its target."""
     free: Bools
-    """Nobody among the members is fixed."""
+    """No member is fixed."""
     problem: Problem
     """Room for the problem restricted to the members."""
     work: Scratch
 
 
 def local(problem: Problem) -> Local:
-    """Working space with nobody in the set."""
+    """Allocate working space with nobody in the set."""
     n, m, entries = len(problem.prior), len(problem.slope), len(problem.indices)
     return Local(
         members=np.empty(n, np.int32),
@@ -60,7 +60,7 @@ def fix(search: Search, local: Local, max_iterations: int, i: int, value: float)
     """Fix one variable and bring every free gradient below its tolerance again.
 
     Returns:
-        How many members that took; the first so many of `local.members` are they.
+        The number of members that this took; they are the first of `local.members`.
     """
     variables, counters = search.variables, search.counters
     search.fixed[counters[N_FIXED]] = i
@@ -94,10 +94,12 @@ def fix(search: Search, local: Local, max_iterations: int, i: int, value: float)
 
 @lean_kernel
 def _relax(search: Search, local: Local, members: int) -> tuple[int, int]:
-    """Let in who has too large a gradient, moving one variable at a time: it spreads a change quickly.
+    """Admit variables with too large a gradient, moving one at a time, which spreads a change quickly.
 
-    After some `EFFORT` those who still wait become members without a move. How many members there are then,
-    and how many of them wait.
+    After some `EFFORT`, variables that still wait become members without a move.
+
+    Returns:
+        The number of members, and how many of them wait.
     """
     variables, rows, entries, columns = search.variables, search.rows, search.entries, search.columns
     queue, counters = search.queue, search.counters
@@ -134,7 +136,7 @@ def _visit(
     counters: Int64s,
     i: int,
 ) -> int:
-    """Move a variable and queue whose gradient that makes too large; how many rows it looked at."""
+    """Move a variable and queue those whose gradient becomes too large; return the number of rows visited."""
     variable = variables[i]
     old = variable.x
     bend = _bend(variables, rows, entries, columns, i)
@@ -154,7 +156,7 @@ def _visit(
 
 @lean_kernel
 def _bend(variables: Records, rows: Records, entries: Records, columns: Records, i: int) -> float:
-    """Second derivative along one variable, by the rows that push."""
+    """Compute the second derivative along one variable, from the rows that push."""
     variable = variables[i]
     bend = 2.0 * variable.strength
     for c in range(variable.begin, variable.front):
@@ -200,7 +202,7 @@ def _restrict(search: Search, local: Local, members: int) -> Span:
 
 @lean_kernel
 def _move(search: Search, local: Local, members: int) -> None:
-    """Move the members to where they shall be; row values and gradients follow."""
+    """Move the members to their targets; row values and gradients follow."""
     variables, rows, entries, columns = search.variables, search.rows, search.entries, search.columns
     noted, queue, counters, target = search.noted, search.queue, search.counters, local.x
     for at in range(members):
