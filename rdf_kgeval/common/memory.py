@@ -91,7 +91,8 @@ def parse_size(text: str) -> int:
     size = int(float(match[1]) * (1024 if match[3] else 1000) ** " KMGT".index(match[2].upper() or " "))
     if size < LEAST:
         raise InputError(
-            f"a memory limit of {format_size(size)} is too little to work in; give at least {format_size(LEAST)}"
+            f"a memory limit of {format_size(size)} is too little to work in; "
+            f"give at least {format_size(LEAST)}"
         )
     return size
 

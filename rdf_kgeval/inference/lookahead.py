@@ -169,6 +169,7 @@ def _refuse_large(graph: CouplingGraph) -> None:
     limit, needed = graph.space.limit, HELD * graph.n_constraints
     if limit is not None and needed > limit:
         raise InputError(
-            f"a policy that looks ahead holds the whole graph in memory, about {format_size(needed)}, which is "
-            f"more than the memory limit of {format_size(limit)}; leave --policy out, or make the run with more"
+            f"a policy that looks ahead holds the whole graph in memory, about {format_size(needed)}, which "
+            f"is more than the memory limit of {format_size(limit)}; leave --policy out, or make the run with "
+            "more"
         )

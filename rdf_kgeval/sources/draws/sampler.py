@@ -237,7 +237,7 @@ class InPlaceSampler:
         return beliefs_of(self._log.records)
 
     def notes(self) -> list[str]:
-        """List what the user should know."""
+        """List notes on the draws for the user."""
         return notes_of(self._log.records)
 
 
@@ -246,7 +246,7 @@ class ChangedError(EndpointError):
 
 
 def check_in_place(scope: Scope, files: Sequence[Path], mine: bool) -> None:
-    """Refuse what an evaluation in place cannot do."""
+    """Refuse sources and options that an evaluation in place cannot use."""
     if files:
         raise InputError(
             "with --in-place the beliefs are those of the endpoint; leave "
