@@ -170,6 +170,6 @@ def _refuse_large(graph: CouplingGraph) -> None:
     if limit is not None and needed > limit:
         raise InputError(
             f"a policy that looks ahead holds the whole graph in memory, about {format_size(needed)}, which "
-            f"is more than the memory limit of {format_size(limit)}; leave --policy out, or make the run with "
-            "more"
+            f"is more than the memory limit of {format_size(limit)}; leave --policy out, or make the run "
+            "with more"
         )
