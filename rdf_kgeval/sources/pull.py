@@ -16,6 +16,7 @@ from pathlib import Path
 
 from rdf_kgeval.beliefs.blank_nodes import Quad
 from rdf_kgeval.beliefs.table import Role, Triple
+from rdf_kgeval.common.progress import StepProgress
 from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.errors import EndpointError, IncompleteError, InputError
 from rdf_kgeval.sources.endpoint.client import Endpoint, SelectResult
@@ -49,7 +50,7 @@ def pull(
     scope: Scope,
     folder: Path,
     decorations: Sequence[str],
-    progress: Callable[[int, int], None],
+    progress: StepProgress,
 ) -> Pulled:
     """Fetch all triples of a scope into pages below `folder`, resuming an interrupted pull.
 
@@ -78,7 +79,7 @@ def pull(
     )
 
 
-def _report(progress: Callable[[int, int], None], before: int, total: int, rows: int) -> None:
+def _report(progress: StepProgress, before: int, total: int, rows: int) -> None:
     progress(before + rows, total)
 
 
