@@ -1,7 +1,9 @@
-"""What mkdocs needs beyond Markdown: reference pages made from the program, and formulas as MathML."""
+"""What mkdocs needs beyond Markdown: pages and tables made from the program, and formulas as MathML."""
 
+import ast
 import os
 import re
+import tomllib
 from html import unescape
 from pathlib import Path
 
@@ -17,7 +19,9 @@ import rdf_kgeval
 from rdf_kgeval.cli import app
 
 ROOT = Path(__file__).parents[1]
-NOTE = re.compile(r"^```(\w+) (?:file=(\S+)|\S+)$", re.MULTILINE)
+NOTE = re.compile(r"^```(\w+) (?:(?:file|patch)=(\S+)|\S+)$", re.MULTILINE)
+INCLUDED = re.compile(r"^```(\w+) from=([^\s:]+):(\S+)\n.*?^```$", re.MULTILINE | re.DOTALL)
+LINES = re.compile(r"<!-- lines of (\S+) -->")
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
 SECTIONS = (
     ("Classes", (OWL.Class,), {"subclass of": RDFS.subClassOf}),
@@ -38,7 +42,12 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, **_: object) -> str:
-    """Take off the notes by which tests know what to do with a block; a file's name becomes its title."""
+    """Fill in what is made from the source, and take off the notes by which tests know what a block is for."""
+    files = LINES.findall(markdown)
+    markdown = markdown.replace("<!-- rooms -->", rooms())
+    markdown = markdown.replace("<!-- lines in all -->", f"{sum(map(lines_of, files)):,}")
+    markdown = LINES.sub(lambda m: f"{lines_of(m[1]):,}", markdown)
+    markdown = INCLUDED.sub(lambda m: f'```{m[1]} title="{m[2]}"\n{part_of(ROOT / m[2], m[3])}\n```', markdown)
     return NOTE.sub(lambda m: f"```{m[1]}" + (f' title="{m[2]}"' if m[2] else ""), markdown)
 
 
@@ -49,6 +58,45 @@ def on_page_content(html: str, **_: object) -> str:
         return convert(unescape(match[2]), display="block" if match[1] == "div" else "inline")
 
     return FORMULA.sub(draw, html)
+
+
+def lines_of(file: str) -> int:
+    """Count the lines of a file of the repository."""
+    return len((ROOT / file).read_text().splitlines())
+
+
+def part_of(file: Path, name: str) -> str:
+    """Return a definition of a module with its docstring, or the tables of a TOML file below a name."""
+    text = file.read_text()
+    if file.suffix == ".toml":
+        tables = re.split(r"\n(?=\[)", text)
+        return "\n".join(table for table in tables if table.lstrip("[").startswith(name)).rstrip()
+    body = ast.parse(text).body
+    for at, node in enumerate(body):
+        targets = node.targets if isinstance(node, ast.Assign) else [node]
+        if name in (getattr(target, "name", getattr(target, "id", None)) for target in targets):
+            first = min([node, *getattr(node, "decorator_list", [])], key=lambda part: part.lineno).lineno
+            documented = at + 1 < len(body) and isinstance(node, ast.Assign) and _is_text(body[at + 1])
+            last = (body[at + 1] if documented else node).end_lineno
+            return "\n".join(text.splitlines()[first - 1 : last])
+    raise LookupError(f"{file} defines no {name}")
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def rooms() -> str:
+    """List the rooms from the highest layer of the import contract to the lowest, by their docstrings."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    layers = project["tool"]["importlinter"]["contracts"][0]["layers"]
+    rows = ["| room | what it is for |", "| --- | --- |"]
+    for name in " | ".join(layers).split(" | "):
+        folder = ROOT / "rdf_kgeval" / name
+        if folder.is_dir():
+            text = ast.get_docstring(ast.parse((folder / "__init__.py").read_text())) or ""
+            rows.append(f"| `{name}/` | {' '.join(text.split(chr(10) * 2)[0].split())} |")
+    return "\n".join(rows)
 
 
 def cli() -> str:
