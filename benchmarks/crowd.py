@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rdf_kgeval.verdicts.aggregation import Votes, allocate, dawid_skene, error_bound, majority, vote
+from rdf_kgeval.verdicts.votes import Votes, allocate, dawid_skene, majority, majority_vote
 
 SEEDS = 30
 
@@ -38,7 +38,7 @@ def aggregation() -> list[str]:
                 votes, truth = simulate(seed, share, each)
                 count = np.bincount(votes.task, votes.true)
                 counted = np.array([majority(int(k), each) for k in count]) == 1
-                weighed, common = dawid_skene(votes), vote(votes)
+                weighed, common = dawid_skene(votes), majority_vote(votes)
                 rows.append(
                     [
                         (counted == truth).mean(),
@@ -51,6 +51,16 @@ def aggregation() -> list[str]:
             cells = [f"{m:.3f} ± {s:.3f}" for m, s in zip(mean, spread, strict=True)]
             lines.append(f"| {share} | {each} | {' | '.join(cells)} |")
     return lines
+
+
+def error_bound(workers: int, margin: float) -> float:
+    """The paper's bound on the chance that a majority errs, `2 exp(-2 w e^2)`.
+
+    Args:
+        workers: annotators who answer independently (w).
+        margin: by how much each is right more often than half the time (e).
+    """
+    return 2.0 * math.exp(-2.0 * workers * margin * margin)
 
 
 def wrong(rng: np.random.Generator, workers: int, chance: np.ndarray) -> float:

@@ -27,10 +27,9 @@ from rdf_kgeval.beliefs.builder import BeliefsBuilder
 from rdf_kgeval.estimation.design import DesignOptions
 from rdf_kgeval.estimation.population import Population, Reserve
 from rdf_kgeval.evaluation.methods import METHODS
-from rdf_kgeval.sources.draws.drawing import first_reaches, units
-from rdf_kgeval.sources.draws.log import DrawLog, counted, drawn_triples
+from rdf_kgeval.sources.draws.log import DrawLog, census_of, drawn_triples
 from rdf_kgeval.sources.draws.pool import FULL, Pool, digest_of, text_of
-from rdf_kgeval.sources.draws.sampler import LOG, Field
+from rdf_kgeval.sources.draws.sampler import LOG, InPlaceSampler, first_reaches, units
 from rdf_kgeval.sources.endpoint.client import Endpoint, RetryPolicy
 from rdf_kgeval.sources.load import InPlace
 from rdf_kgeval.sources.pull_plan import PAGE, make_plan
@@ -53,8 +52,8 @@ def draw(endpoint: Endpoint, seed: int, population: object = None) -> DrawLog:
         options = InPlace(seed=seed)
         if population is not None:
             log.append(replace(population, salt=options.salt))
-        field = Field(log, endpoint, SCOPE, options, [], LABELS, lambda *_: None)
-        field.begin(BeliefsBuilder().build())
+        sampler = InPlaceSampler(log, endpoint, SCOPE, options, [], LABELS, lambda *_: None)
+        sampler.begin(BeliefsBuilder().build())
         return log
 
 
@@ -93,7 +92,7 @@ def real_draws(name: str, url: str, alone: int, seeds: int, minutes: float) -> d
         found["requests"].append(endpoint.traffic.requests - before.requests)
         found["bytes"].append(endpoint.traffic.received - before.received)
         if population is None:
-            population = counted(log.records)
+            population = census_of(log.records)
             again = draw(endpoint, seed, population)
             assert drawn_triples(again.records) == drawn_triples(log.records), "the same seed, another sample"
         found["samples"].append(places_of(drawn_triples(log.records)))

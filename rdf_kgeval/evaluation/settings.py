@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.evaluation.methods import DEFAULT, METHODS, estimators_of
-from rdf_kgeval.verdicts.ledger import AGGREGATORS
+from rdf_kgeval.verdicts.aggregation import AGGREGATORS
 
 if TYPE_CHECKING:
     from rdf_kgeval.estimation.design import DesignOptions
@@ -77,10 +77,7 @@ class Settings:
             raise InputError(
                 f"a belief can be shown to 1 to {MOST_WORKERS} annotators, not to {self.redundancy}"
             )
-        if self.votes not in AGGREGATORS:
-            raise InputError(
-                f"votes are put together by {' or '.join(AGGREGATORS)}, not by {printable(self.votes, 40)!r}"
-            )
+        AGGREGATORS.choose(self.votes)
         if self.allocate and (self.policy != "greedy" or self.budget is None):
             raise InputError(
                 "the paper's redundancy follows from what greedy control expects to infer within a budget of "

@@ -27,7 +27,6 @@ from rdf_kgeval.inference.infer import Inference, infer_rows
 from rdf_kgeval.inference.lookahead import Progress
 from rdf_kgeval.inference.rule_weights import updated_thetas
 from rdf_kgeval.inference.solver.solve import Solve
-from rdf_kgeval.verdicts.aggregation import allocate
 from rdf_kgeval.verdicts.ledger import Finding, Ledger
 from rdf_kgeval.verdicts.log import (
     AMBIGUOUS,
@@ -41,6 +40,7 @@ from rdf_kgeval.verdicts.log import (
     now,
 )
 from rdf_kgeval.verdicts.oracles import Question
+from rdf_kgeval.verdicts.votes import allocate
 
 IDENTIFY, VERIFY = 45.0, 25.0
 """Seconds that a person needs to find out what an entity is, and to judge one triple about it."""

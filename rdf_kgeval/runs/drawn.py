@@ -19,8 +19,8 @@ from rdf_kgeval.coupling.graph import CouplingGraph, couple
 from rdf_kgeval.errors import EndpointError, RunError
 from rdf_kgeval.rules.rule import Rule, from_json, to_json
 from rdf_kgeval.runs.config import digest_of
-from rdf_kgeval.sources.draws.log import DrawLog, DrawRecord, beliefs_of, notes_of, read_draws
-from rdf_kgeval.sources.draws.sampler import LOG, ChangedError, Field, refuse_unfit
+from rdf_kgeval.sources.draws.log import DrawLog, DrawLogRecord, beliefs_of, notes_of, read_draws
+from rdf_kgeval.sources.draws.sampler import LOG, ChangedError, InPlaceSampler, check_in_place
 from rdf_kgeval.sources.endpoint.client import Endpoint, RetryPolicy
 from rdf_kgeval.sources.files import Progress
 from rdf_kgeval.sources.load import InPlace, Loaded, Sources, read_context
@@ -39,7 +39,7 @@ def draw_run(
     """Draw the first sample into a folder, or go on where an earlier drawing stopped."""
     assert sources.endpoint  # noqa: S101
     assert sources.in_place  # noqa: S101
-    refuse_unfit(sources.scope, sources.files, mine)
+    check_in_place(sources.scope, sources.files, mine)
     context, digests = read_context(sources, progress)
     scope = sources.scope
     plan = json.dumps(
@@ -62,15 +62,15 @@ def draw_run(
         json.dumps([to_json(rule) for rule in rules], ensure_ascii=False), encoding="utf-8"
     )
     with DrawLog(folder / LOG) as log:
-        field = Field(
+        sampler = InPlaceSampler(
             log, sources.endpoint, scope, sources.in_place, rules, sources.label_properties, progress
         )
         try:
-            field.begin(context)
+            sampler.begin(context)
         except ChangedError as error:
             (folder / LOG).unlink()
             raise EndpointError(f"{error}; run the command again") from error
-        beliefs, notes = field.beliefs(), field.notes()
+        beliefs, notes = sampler.beliefs(), sampler.notes()
     saved.unlink()
     return Loaded(beliefs=beliefs, digests=digests, notes=notes)
 
@@ -108,7 +108,7 @@ def read_notes(folder: Path) -> list[str]:
     return notes_of(read_draws(folder / LOG))
 
 
-def _make_graph(folder: Path, config: dict[str, Any], records: Sequence[DrawRecord]) -> CouplingGraph:
+def _make_graph(folder: Path, config: dict[str, Any], records: Sequence[DrawLogRecord]) -> CouplingGraph:
     limit = config["in_place"]["max_groundings"]
     return couple(beliefs_of(records), _rules(folder), max_groundings=limit)
 
@@ -131,7 +131,7 @@ def draw_more(
         EndpointError: the endpoint fails; what was there stays.
     """
     with DrawLog(folder / LOG) as log:
-        _field(folder, config, log, endpoint, progress).extend(short)
+        _sampler(folder, config, log, endpoint, progress).extend(short)
         graph = _make_graph(folder, config, log.records)
     save_graph(folder, graph)
     return graph
@@ -142,16 +142,16 @@ def notice_change(
 ) -> str | None:
     """Whether the store has changed since it was last counted, in a sentence; the log keeps it."""
     with DrawLog(folder / LOG) as log:
-        found = _field(folder, config, log, endpoint, progress).notice_change()
+        found = _sampler(folder, config, log, endpoint, progress).notice_change()
         graph = _make_graph(folder, config, log.records) if found else None
     if graph:
         save_graph(folder, graph)
     return found
 
 
-def _field(
+def _sampler(
     folder: Path, config: dict[str, Any], log: DrawLog, endpoint: Endpoint | None, progress: Progress
-) -> Field:
+) -> InPlaceSampler:
     kept, options = config["scope"], config["in_place"]
     if endpoint is None:
         if is_redacted(config["endpoint"]):
@@ -169,4 +169,6 @@ def _field(
         query=parse_scope_query(kept["query"]) if kept["query"] else None,
     )
     drawing = InPlace(**{name: options[name] for name in ("seed", "hops", "parallel", "reserve")})
-    return Field(log, endpoint, scope, drawing, _rules(folder), config["labels"]["properties"], progress)
+    return InPlaceSampler(
+        log, endpoint, scope, drawing, _rules(folder), config["labels"]["properties"], progress
+    )

@@ -1,63 +1,61 @@
-"""The ledger of verdicts: everybody's standing answers on each belief, and what they come to."""
+"""Keep the ledger of verdicts: everybody's last answer on each belief, and the label that they give it."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 
-from rdf_kgeval.verdicts.aggregation import Aggregate, Votes, agreement, dawid_skene, majority, vote
+from rdf_kgeval.verdicts.aggregation import AGGREGATORS, Aggregator
 from rdf_kgeval.verdicts.log import AMBIGUOUS, FALSE, TRUE, Answer, Drawn, LogRecord, Verdict
-
-AGGREGATORS = {"dawid-skene": dawid_skene, "majority": vote}
-"""What several answers on a belief can be put together by."""
+from rdf_kgeval.verdicts.votes import Votes, agreement, dawid_skene, majority
 
 
 class Finding(NamedTuple):
-    """What the answers on a belief come to."""
+    """The label that its answers give a belief."""
 
     outcome: int
     """TRUE, FALSE or AMBIGUOUS."""
     truth: float
     """The probability that the belief is true by these answers alone; 1 or 0 where they are taken as sure."""
     chance: float
-    """The same probability, given how many other beliefs are true."""
+    """The same probability, given the share of true beliefs."""
     drawn: Drawn
-    """How the belief came to be asked, by its oldest standing answer."""
+    """How the belief was drawn, by its oldest answer."""
 
 
 class Changes(NamedTuple):
-    """What became of beliefs since the last time."""
+    """Beliefs whose answers changed since the last time, by position."""
 
     gone: set[int]
-    """They have no longer all the answers that they need, or had not for a time."""
+    """Those that lost an answer which they need, even if they have all again."""
     changed: set[int]
-    """Others whose answers changed."""
+    """Others that had all the answers that they need, and still have."""
     fresh: list[int]
-    """They have now all answers that they need, in the order in which they got them."""
+    """Those that now have all the answers that they need, in the order in which they got them."""
 
 
 class Ledger:
-    """Keeps the records of the log and the answers that stand.
+    """Keeps the records of the log, and of them each annotator's last answer on each belief.
 
-    With one answer to a belief, annotators are taken at their word. With several, they are weighed, and what
-    they come to is a probability. An expert's word settles a belief.
+    With one answer to a belief, annotators are taken at their word. With several, answers are aggregated to a
+    probability. An expert's answer decides a belief.
     """
 
     def __init__(self, redundancy: int, aggregator: str, *, weighed: bool) -> None:
-        """Nothing is said yet.
+        """Start without answers.
 
         Args:
             redundancy: answers that a belief needs where its verdicts do not say.
-            aggregator: one of AGGREGATORS.
-            weighed: whether answers are put together by the aggregator, or taken as sure.
+            aggregator: a name of `AGGREGATORS`.
+            weighed: whether the aggregator weighs answers, or they are taken as sure.
         """
         self._redundancy = redundancy
-        self._aggregate = AGGREGATORS[aggregator]
+        self._aggregate: Aggregator = AGGREGATORS[aggregator].load()
         self._weighed = weighed
         self.records: list[LogRecord] = []
-        """All that was taken, in order."""
+        """All records, in order."""
         self.said: dict[int, dict[str, Verdict]] = {}
-        """By position and annotator."""
+        """The last answers, by position and annotator."""
         self.n_verdicts = 0
         self._complete: dict[int, None] = {}
         self._gone: set[int] = set()
@@ -89,7 +87,7 @@ class Ledger:
             self._changed.add(position)
 
     def last(self, annotator: str) -> Verdict | None:
-        """Return the annotator's last answer that stands."""
+        """Return the annotator's last answer that was not taken back."""
         standing = {id(verdict) for said in self.said.values() for verdict in said.values()}
         for record in reversed(self.records):
             if record.annotator == annotator and isinstance(record, Verdict) and id(record) in standing:
@@ -105,7 +103,7 @@ class Ledger:
         return max(needed - len(said), 0)
 
     def settle(self) -> Changes:
-        """What happened since the last time; `finding` then tells what the answers come to."""
+        """Return what changed since the last time, and bring findings up to it."""
         changes = Changes(self._gone, self._changed - self._fresh.keys(), list(self._fresh))
         if any(changes):
             self._gone, self._changed, self._fresh = set(), set(), {}
@@ -117,15 +115,15 @@ class Ledger:
 
     @property
     def complete(self) -> list[int]:
-        """Beliefs that have all answers that they need, in the order in which they got them."""
+        """List the beliefs that have all the answers that they need, in the order in which they got them."""
         return list(self._complete)
 
     def finding(self, position: int) -> Finding:
-        """What the answers on a belief come to that has all it needs."""
+        """Return the finding on a belief that has all the answers that it needs."""
         return self._findings[position] if self._weighed else self._count(position)
 
     def _count(self, position: int) -> Finding:
-        """Experts decide, else the majority; where they are divided or nobody is sure, it is ambiguous."""
+        """Let experts decide, else the majority; a tie, or no sure answer, is ambiguous."""
         said = list(self.said[position].values())
         drawn = said[0].drawn
         heard = [verdict for verdict in said if verdict.expert] or said
@@ -141,7 +139,7 @@ class Ledger:
         votes, positions, _ = self._votes(self._complete)
         if len(votes.task):
             aggregate = self._aggregate(votes)
-            # Rounded, so that what hardly moves a probability starts nothing anew; and never quite sure.
+            # Rounded, so that a tiny change does not start the method anew; and never quite sure.
             truth = np.clip(aggregate.truth.round(2), 0.01, 0.99).tolist()
             chance = aggregate.posterior.round(4).tolist()
             for number, position in enumerate(positions):
@@ -153,7 +151,7 @@ class Ledger:
         return found
 
     def _votes(self, chosen: Iterable[int]) -> tuple[Votes, list[int], list[str]]:
-        """The sure answers on some beliefs as arrays, with the positions and names that number them."""
+        """Return the sure answers on some beliefs, and the positions and names by their numbers in them."""
         rows = [
             (position, name, verdict.answer is Answer.TRUE)
             for position in chosen
@@ -172,7 +170,7 @@ class Ledger:
         return votes, positions, names
 
     def agreement(self) -> float | None:
-        """Krippendorff's alpha over true, false and ambiguous; None where nobody judged what another did."""
+        """Compute Krippendorff's alpha over true, false and ambiguous; None without shared beliefs."""
         number = {answer: i for i, answer in enumerate(Answer)}
         pairs = [
             (task, number[verdict.answer])
@@ -185,7 +183,7 @@ class Ledger:
         return agreement(task, value)
 
     def annotators(self) -> dict[str, dict[str, float | int | None]]:
-        """By name: answers, ambiguous ones, and the accuracy that agreement with others suggests."""
+        """Return by name: answers, ambiguous ones, and the accuracy that agreement with others suggests."""
         found: dict[str, dict[str, float | int | None]] = {}
         shared: set[str] = set()
         for said in self.said.values():
@@ -197,8 +195,7 @@ class Ledger:
                     shared.add(name)
         votes, _, names = self._votes(self.said)
         if shared:
-            aggregate: Aggregate = dawid_skene(votes)
-            for name, accuracy in zip(names, aggregate.accuracy, strict=True):
+            for name, accuracy in zip(names, dawid_skene(votes).accuracy, strict=True):
                 if name in shared:
                     found[name]["accuracy"] = float(accuracy)
         return dict(sorted(found.items()))

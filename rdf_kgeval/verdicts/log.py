@@ -1,4 +1,4 @@
-"""Verdicts: what people said of beliefs, in an append-only log that loses none."""
+"""Keep verdicts, people's answers on beliefs, in an append-only log."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -12,7 +12,7 @@ from rdf_kgeval.common.validation import checked
 
 
 class Answer(StrEnum):
-    """What a person can say of a belief."""
+    """An answer on a belief."""
 
     TRUE = "true"
     FALSE = "false"
@@ -20,7 +20,7 @@ class Answer(StrEnum):
 
 
 NOT_ASKED, FALSE, TRUE, AMBIGUOUS = -1, 0, 1, 2
-"""What is known of a belief from its verdicts, as arrays hold it."""
+"""Outcomes of the verdicts on a belief, as numbers in arrays."""
 
 
 class Drawn(StrEnum):
@@ -43,16 +43,16 @@ class Verdict:
     """ISO 8601, in UTC."""
     drawn: Drawn = Drawn.CONTROL
     probability: float | None = None
-    """With what probability the belief was drawn, where it was."""
+    """The probability with which the belief was drawn, where it was drawn at random."""
     workers: int | None = None
-    """How many annotators the belief was to be shown to, where that is not the run's own number."""
+    """The number of annotators for the belief, where it differs from the run's."""
     expert: bool | None = None
     """Whether the annotator decides what others could not."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Retraction:
-    """An annotator takes the last answer on a belief back."""
+    """An annotator's withdrawal of the last answer on a belief."""
 
     retract: str
     """The belief's whole id."""
@@ -64,17 +64,17 @@ LogRecord = Verdict | Retraction
 
 
 def belief_of(record: LogRecord) -> str:
-    """The id of the belief that a record is about."""
+    """Return the id of the belief that a record is about."""
     return record.belief if isinstance(record, Verdict) else record.retract
 
 
 def now() -> str:
-    """The time, as the log keeps it."""
+    """Return the time, as the log keeps it."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 def standing(records: Iterable[LogRecord]) -> list[Verdict]:
-    """The verdicts that nobody took back, in order; an annotator's later answer on a belief replaces."""
+    """List each annotator's last verdict on each belief, without those taken back, in order."""
     verdicts: dict[tuple[str, str], Verdict] = {}
     for record in records:
         verdicts.pop((belief_of(record), record.annotator), None)
@@ -84,7 +84,7 @@ def standing(records: Iterable[LogRecord]) -> list[Verdict]:
 
 
 def read_log(path: Path) -> list[LogRecord]:
-    """All whole records of a log; none where there is no log yet."""
+    """Read all whole records of a log; none where there is no log yet."""
     return read_records(path, _NOUN, _from_json)
 
 

@@ -309,8 +309,11 @@ def test_the_plugin_in_an_environment_of_its_own(folder: Path) -> None:
     shutil.rmtree(package / "data")
     assert run(python, "-c", PLAIN).strip() == "8"
     assert run(python, "-W", "ignore", "-c", SCRIPT).splitlines()[1] == "8 6 6"
-    kept = {package / "__init__.py", package / "plugin.py", package / "namespaces.py"}
-    for path in package.iterdir():
+    kept = {
+        package / name
+        for name in ("__init__.py", "namespaces.py", "plugin/__init__.py", "plugin/functions.py")
+    }
+    for path in package.rglob("*.py"):
         if path not in kept:
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+            path.unlink()
     assert run(python, "-c", PLAIN).strip() == "8", "a package in ruins does not break rdflib"

@@ -12,8 +12,10 @@ import rdflib
 import typer
 
 from rdf_kgeval.cli.results import check
+from rdf_kgeval.evaluation.procedure import Point
 from rdf_kgeval.namespaces import DQV, KGE, VOID
 from rdf_kgeval.pipeline import Evaluation
+from rdf_kgeval.publishing.report.charts import history
 from rdf_kgeval.publishing.report.content import Report, gather
 from rdf_kgeval.publishing.report.junit import junit
 from rdf_kgeval.publishing.report.markdown import markdown
@@ -204,3 +206,8 @@ def test_long_histories_are_thinned_to_their_end(monkeypatch: pytest.MonkeyPatch
     assert len(evaluation.history) == 8
     assert [point.asked for point in report.history] == [3, 6, 8]
     assert report.history[-1] == evaluation.history[-1]
+
+
+def test_the_course_of_a_few_answers_has_whole_ticks() -> None:
+    points = [Point(asked=k, accuracy=0.5, inferred=None) for k in (1, 2, 3)]
+    assert [f">{k}</text>" in history(points, None) for k in range(5)] == [True, True, True, True, False]

@@ -61,7 +61,7 @@ def history(points: Sequence[Point], interval: Sequence[float] | None) -> Markup
     levels = (low + k * step for k in range(round((high - low) / step) + 1))
     parts = [
         *frame.rows(levels, lambda at: f"{100 * at:.0f}%"),
-        *frame.below(range(0, last + 1, int(_step(last))), "{:,}".format),
+        *frame.below(range(0, last + 1, max(1, int(_step(last)))), "{:,}".format),
         _text(frame.middle, frame.bottom + 42, "beliefs asked", "tick middle"),
         *_estimates(frame, known, interval, cap=6),
     ]

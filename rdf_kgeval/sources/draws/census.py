@@ -1,4 +1,4 @@
-"""The census: how many beliefs each predicate has at the endpoint."""
+"""Take the census: the number of beliefs of each predicate at the endpoint."""
 
 from dataclasses import dataclass
 
@@ -18,14 +18,14 @@ class Census:
     sizes: dict[str, int]
     """Beliefs by predicate, an N-Triples term."""
     triples: dict[str, int]
-    """The same with blank nodes: quick to count again, to see whether the store has changed."""
+    """The same with triples of blank nodes: quick to count again, to notice a change of the store."""
     exact: bool
-    """Whether the store counted, rather than somebody at some time."""
+    """Whether the store counted them itself, rather than took them from published statistics."""
     notes: list[str]
 
 
 def take_census(endpoint: Endpoint, pool: Pool) -> Census:
-    """Count by GROUP BY; where that takes too long, predicate by predicate, or as VoID statistics say.
+    """Count by GROUP BY; where that takes too long, predicate by predicate, or read VoID statistics.
 
     Raises:
         EndpointError: there is no way to get the sizes.
@@ -56,7 +56,7 @@ def take_census(endpoint: Endpoint, pool: Pool) -> Census:
 
 
 def count_triples(endpoint: Endpoint, pool: Pool) -> dict[str, int]:
-    """Triples by predicate, those of blank nodes included."""
+    """Count triples by predicate, those of blank nodes included."""
     return _valid(_count(endpoint, pool, blank=True))[0]
 
 
@@ -97,7 +97,7 @@ def _other_counts(endpoint: Endpoint, pool: Pool, trouble: IncompleteError) -> C
 
 
 def _void_sizes(endpoint: Endpoint, pool: Pool) -> dict[str, int]:
-    """By predicate what void:propertyPartition says; of several statements the largest."""
+    """Read the sizes of void:propertyPartition; of several for a predicate, the largest."""
     part = f"?x <{_VOID}property> ?p ; <{_VOID}triples> ?n ."
     query = f"SELECT ?p ?n WHERE {{ {{ {part} }} UNION {{ GRAPH ?g {{ {part} }} }} }}"
     try:

@@ -1,7 +1,7 @@
-"""The draw log: what was drawn from an endpoint, with what probability, and what stands around it.
+"""The draw log: the triples drawn from an endpoint, their probabilities, and their neighbourhood.
 
-With the settings and the verdict log it is all that an evaluation in place rests on: the beliefs at hand are
-made from it, again and again the same.
+An evaluation in place depends on nothing but this log, the settings and the verdict log: the same log always
+gives the same beliefs.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,8 +20,8 @@ from rdf_kgeval.sources.draws.pool import FULL, place_of
 
 
 @dataclass(frozen=True, kw_only=True)
-class Counted:
-    """The population, as it was when it was counted."""
+class CensusRecord:
+    """The sizes of the population when they were counted, as in `Census`, and how it is drawn from."""
 
     sizes: dict[str, int]
     triples: dict[str, int]
@@ -33,19 +33,19 @@ class Counted:
     """Whether every triple of these predicates is a belief."""
     notes: list[str]
     context: list[list[Any]] = field(default_factory=list)
-    """Role and quad of each triple that was read from files."""
+    """Role and quad of each triple read from files."""
     kind: str = "counted"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Draw:
+class DrawRecord:
     """All triples of some predicates with places from `low` to before `high`."""
 
     predicates: list[str]
     low: int
     high: int
     probability: float
-    """With which each triple of these predicates was to come."""
+    """Inclusion probability of each triple of these predicates."""
     rows: list[list[str]]
     """Subject, predicate, object and digest."""
     notes: list[str] = field(default_factory=list)
@@ -53,79 +53,87 @@ class Draw:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Around:
-    """What stands around some entities."""
+class NeighbourhoodRecord:
+    """The neighbourhood of some entities: triples that start or end at them."""
 
     hop: int
     entities: list[str]
     triples: list[list[str]]
     cut: list[str]
-    """Entities with so many triples that only some were taken."""
+    """Entities with too many triples, of which only some were fetched."""
     kind: str = "around"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Changed:
-    """The store counts otherwise than it did."""
+class ChangeRecord:
+    """New counts of a store that has changed."""
 
     triples: dict[str, int]
     kind: str = "changed"
 
 
-DrawRecord = Counted | Draw | Around | Changed
-_KINDS: dict[str, type[Any]] = {"counted": Counted, "draw": Draw, "around": Around, "changed": Changed}
+DrawLogRecord = CensusRecord | DrawRecord | NeighbourhoodRecord | ChangeRecord
+_KINDS: dict[str, type[Any]] = {
+    "counted": CensusRecord,
+    "draw": DrawRecord,
+    "around": NeighbourhoodRecord,
+    "changed": ChangeRecord,
+}
 
 
-class DrawLog(JsonLog[DrawRecord]):
+class DrawLog(JsonLog[DrawLogRecord]):
     """A draw log opened for appending by one process at a time."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, "draw", _from_json, asdict)
 
 
-def read_draws(path: Path) -> list[DrawRecord]:
-    """All whole records of a log."""
+def read_draws(path: Path) -> list[DrawLogRecord]:
+    """Read all whole records of a log."""
     return read_records(path, "draw", _from_json)
 
 
-def _from_json(value: dict[str, Any]) -> DrawRecord:
-    record: DrawRecord = _KINDS[value["kind"]](**value)
+def _from_json(value: dict[str, Any]) -> DrawLogRecord:
+    record: DrawLogRecord = _KINDS[value["kind"]](**value)
     return record
 
 
-def counted(records: Iterable[DrawRecord]) -> Counted | None:
-    """The population, if it was counted."""
-    return next((record for record in records if isinstance(record, Counted)), None)
+def census_of(records: Iterable[DrawLogRecord]) -> CensusRecord | None:
+    """Find the record of the census; None before the population was counted."""
+    return next((record for record in records if isinstance(record, CensusRecord)), None)
 
 
-def reaches(records: Iterable[DrawRecord]) -> dict[str, int]:
-    """By predicate, below which place everything was drawn."""
+def reaches(records: Iterable[DrawLogRecord]) -> dict[str, int]:
+    """Find, by predicate, the place below which every triple was drawn."""
     reach: dict[str, int] = {}
     for record in records:
-        if isinstance(record, Draw):
+        if isinstance(record, DrawRecord):
             for predicate in record.predicates:
                 if record.low == reach.get(predicate, 0):
                     reach[predicate] = record.high
     return reach
 
 
-def drawn_triples(records: Iterable[DrawRecord]) -> dict[Triple, str]:
-    """The digest of every triple that was drawn."""
+def drawn_triples(records: Iterable[DrawLogRecord]) -> dict[Triple, str]:
+    """Map every drawn triple to its digest."""
     return {
-        (s, p, o): digest for record in records if isinstance(record, Draw) for s, p, o, digest in record.rows
+        (s, p, o): digest
+        for record in records
+        if isinstance(record, DrawRecord)
+        for s, p, o, digest in record.rows
     }
 
 
-def beliefs_of(records: Sequence[DrawRecord]) -> Beliefs:
-    """The beliefs at hand, as a part of their population."""
-    population = counted(records)
+def beliefs_of(records: Sequence[DrawLogRecord]) -> Beliefs:
+    """Build the beliefs that were fetched, as a sample of their population."""
+    population = census_of(records)
     assert population is not None  # noqa: S101
     builder = BeliefsBuilder()
     graph = population.graph
     drawn = drawn_triples(records)
     builder.add(((*triple, graph) for triple in drawn), Role.BELIEF)
     for record in records:
-        if isinstance(record, Around):
+        if isinstance(record, NeighbourhoodRecord):
             for s, p, o in record.triples:
                 inside = population.plain and p in population.sizes
                 builder.add([(s, p, o, graph)], Role.BELIEF if inside else Role.BACKGROUND)
@@ -148,9 +156,9 @@ def beliefs_of(records: Sequence[DrawRecord]) -> Beliefs:
 
 
 def _sizes(
-    population: Counted, reach: Mapping[str, int], beliefs: Beliefs, place: Float64s
+    population: CensusRecord, reach: Mapping[str, int], beliefs: Beliefs, place: Float64s
 ) -> dict[str, int]:
-    """The sizes as they were counted; of what was drawn whole, as many as can be asked about."""
+    """Correct the sizes of predicates that were drawn whole to what can be asked about."""
     drawn = (place < NO_PLACE) & (beliefs.role == Role.BELIEF)
     sizes = dict(population.sizes)
     for predicate in sizes:
@@ -159,17 +167,17 @@ def _sizes(
     return sizes
 
 
-def notes_of(records: Iterable[DrawRecord]) -> list[str]:
-    """What the user should know of the draws."""
+def notes_of(records: Iterable[DrawLogRecord]) -> list[str]:
+    """List what the user should know of the draws."""
     notes: list[str] = []
     cut: set[str] = set()
     for record in records:
-        if isinstance(record, Counted | Draw):
+        if isinstance(record, CensusRecord | DrawRecord):
             notes += record.notes
-        elif isinstance(record, Around):
+        elif isinstance(record, NeighbourhoodRecord):
             cut.update(record.cut)
         else:
-            notes.append(describe_change(counted(records), record))
+            notes.append(describe_change(census_of(records), record))
     if cut:
         shown = ", ".join(sorted(cut)[:3])
         notes.append(
@@ -179,8 +187,8 @@ def notes_of(records: Iterable[DrawRecord]) -> list[str]:
     return list(dict.fromkeys(notes))
 
 
-def describe_change(before: Counted | None, change: Changed) -> str:
-    """What a change means, in a sentence."""
+def describe_change(before: CensusRecord | None, change: ChangeRecord) -> str:
+    """Describe a change of the store in a sentence."""
     was = sum(before.triples.values()) if before else 0
     now = sum(change.triples.values())
     other = sum(

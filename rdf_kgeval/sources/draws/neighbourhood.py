@@ -1,4 +1,4 @@
-"""Neighbourhood: what stands around the drawn beliefs, as far as people and rules can use it."""
+"""Fetch the neighbourhood of drawn beliefs: the triples that people and rules can use."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -8,21 +8,21 @@ from typing import Protocol
 
 from rdf_kgeval.beliefs.table import Triple
 from rdf_kgeval.namespaces import RDF_TYPE
-from rdf_kgeval.sources.draws.log import Around, Draw, DrawRecord
+from rdf_kgeval.sources.draws.log import DrawLogRecord, DrawRecord, NeighbourhoodRecord
 from rdf_kgeval.sources.draws.pool import Pool
 from rdf_kgeval.sources.endpoint.client import Endpoint
 
 BATCH = 50
-"""Entities of one query."""
+"""Entities in one query."""
 HUB = 200
-"""The most triples that are taken of one entity in one direction."""
+"""Triples to fetch of one entity in one direction, at most."""
 USUAL = 20
-"""Where the entities of a query have more triples each than this, they are asked about in smaller batches."""
+"""Triples of an entity above which the batches of entities become smaller."""
 _IRI = re.compile('<[^<>"{}|^`\\\\\\x00-\\x20]*>')
 
 
 class Tie(Protocol):
-    """What a rule ties together: patterns of terms and variables."""
+    """The patterns that a rule ties together; drawing needs no more of a rule."""
 
     @property
     def body(self) -> tuple[Triple, ...]: ...  # noqa: D102
@@ -32,15 +32,15 @@ class Tie(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Touch:
-    """Which predicates to follow from an entity; None for all."""
+class Followed:
+    """The predicates that are followed from an entity; None for all."""
 
     outgoing: frozenset[str] | None
     incoming: frozenset[str] | None
 
     @classmethod
-    def of(cls, rules: Iterable[Tie], decorations: Sequence[str]) -> "Touch":
-        """The labels and types, and what rules can join an entity with."""
+    def of(cls, rules: Iterable[Tie], decorations: Sequence[str]) -> "Followed":
+        """Collect labels and types, and the predicates by which rules can join an entity to others."""
         outgoing: set[str] | None = {f"<{p}>" for p in (RDF_TYPE, *decorations)}
         incoming: set[str] | None = set()
         for rule in rules:
@@ -60,16 +60,16 @@ def _with(predicates: set[str] | None, predicate: str) -> set[str] | None:
     return predicates | {predicate}
 
 
-def frontier(records: Sequence[DrawRecord], hop: int) -> list[str]:
-    """The entities whose surroundings are still to be fetched in this hop."""
+def frontier(records: Sequence[DrawLogRecord], hop: int) -> list[str]:
+    """List the entities whose neighbourhood is still to be fetched in this hop."""
     wanted: set[str] = set()
     for record in records:
-        if isinstance(record, Draw) and hop == 1:
+        if isinstance(record, DrawRecord) and hop == 1:
             wanted.update(term for row in record.rows for term in row[:3] if _IRI.fullmatch(term))
-        elif isinstance(record, Around) and record.hop == hop - 1:
+        elif isinstance(record, NeighbourhoodRecord) and record.hop == hop - 1:
             wanted.update(term for s, _, o in record.triples for term in (s, o) if _IRI.fullmatch(term))
     for record in records:
-        if isinstance(record, Around) and record.hop <= hop:
+        if isinstance(record, NeighbourhoodRecord) and record.hop <= hop:
             wanted.difference_update(record.entities)
     return sorted(wanted)
 
@@ -77,23 +77,25 @@ def frontier(records: Sequence[DrawRecord], hop: int) -> list[str]:
 def fetch_around(
     endpoint: Endpoint,
     pool: Pool,
-    touch: Touch,
+    followed: Followed,
     entities: Sequence[str],
     hop: int,
     *,
     parallel: int,
     progress: Callable[[int, int], None],
-) -> Iterator[Around]:
-    """The surroundings of the entities, a batch at a time."""
+) -> Iterator[NeighbourhoodRecord]:
+    """Fetch the neighbourhood of the entities, a batch at a time."""
     batches = [list(entities[i : i + BATCH]) for i in range(0, len(entities), BATCH)]
 
-    def fetch(batch: list[str]) -> Around:
+    def fetch(batch: list[str]) -> NeighbourhoodRecord:
         cut: list[str] = []
         found: set[tuple[str, str, str]] = set()
-        for outward, predicates in ((True, touch.outgoing), (False, touch.incoming)):
+        for outward, predicates in ((True, followed.outgoing), (False, followed.incoming)):
             if predicates is None or predicates:
                 _collect(endpoint, pool, batch, outward, predicates, found, cut)
-        return Around(hop=hop, entities=batch, triples=[list(t) for t in sorted(found)], cut=sorted(cut))
+        return NeighbourhoodRecord(
+            hop=hop, entities=batch, triples=[list(t) for t in sorted(found)], cut=sorted(cut)
+        )
 
     with ThreadPoolExecutor(parallel, thread_name_prefix="around") as threads:
         for done, around in enumerate(threads.map(fetch, batches), start=1):
@@ -110,7 +112,7 @@ def _collect(
     found: set[tuple[str, str, str]],
     cut: list[str],
 ) -> None:
-    """Fetch the triples that start or end at the entities; where they are too many, of fewer at once."""
+    """Fetch the triples that start or end at the entities; where there are too many, in smaller batches."""
     limit = max(HUB, USUAL * len(entities))
     end = "?s" if outward else "?o"
     only = f"VALUES ?p {{ {' '.join(sorted(predicates))} }} " if predicates is not None else ""

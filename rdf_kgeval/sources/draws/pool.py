@@ -1,9 +1,9 @@
-"""Pool: the beliefs of a scope where they lie, as SPARQL counts them and draws from them.
+"""Pool: the beliefs of a scope at an endpoint, and the queries that count them and draw from them.
 
-A draw is by digest: a triple's place is the MD5 of its text and a salt, read as a fraction of 2^128, so that
-`FILTER(?h < "0006...")` returns each triple with a known probability, the same ones each time, on any store.
-The text is the same everywhere: STR of subject, predicate and object, and the object's language. So is its
-MD5, but for letters outside ASCII in stores that encode them twice.
+A triple's place is the start of the MD5 of its text and a salt, read as a number, so that
+`FILTER(?h < "0006...")` returns each triple with a known probability, always the same triples, on any store.
+The text is the same on every store: STR of subject, predicate and object, and the object's language. So is
+its MD5, except for letters outside ASCII in stores that encode them twice.
 """
 
 import hashlib
@@ -22,16 +22,16 @@ from rdf_kgeval.sources.scope import Scope
 DIGITS = 12
 """Hexadecimal digits of a place."""
 FULL = 1 << 4 * DIGITS
-"""Places are whole numbers below this."""
+"""Places are whole numbers below this one."""
 
 
 def text_of(triple: Triple) -> str:
-    """What is digested of a triple of N-Triples terms, without the salt."""
+    """Return the text of a triple of N-Triples terms that is hashed, without the salt."""
     return " ".join(_parts(triple))
 
 
 def _parts(triple: Triple) -> list[str]:
-    """The strings of subject, predicate and object, and the object's language."""
+    """List the strings of subject, predicate and object, and the object's language."""
     parts = [_string(term) for term in triple]
     literal = parse_term(triple[2]) if triple[2].startswith('"') else None
     language = literal.language if isinstance(literal, ox.Literal) else None
@@ -39,7 +39,7 @@ def _parts(triple: Triple) -> list[str]:
 
 
 def digest_of(triple: Triple, salt: str) -> str:
-    """The digest that a store must give for a triple."""
+    """Compute the digest that a store must return for a triple."""
     return _md5(f"{text_of(triple)} {salt}")
 
 
@@ -53,7 +53,7 @@ def _md5(text: str) -> str:
 
 
 def place_of(digest: str) -> float:
-    """A digest's place in [0, 1)."""
+    """Return the place of a digest, as a fraction in [0, 1)."""
     return int(digest[:DIGITS], 16) / FULL
 
 
@@ -66,23 +66,23 @@ def _string(term: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Pool:
-    """Which triples are beliefs."""
+    """The triples that are beliefs."""
 
     template: Triple
-    """Each a variable with its question mark, or a constant."""
+    """Subject, predicate and object: variables with their question marks, or constants."""
     pattern: str
-    """Binds the variables, each solution once."""
+    """A graph pattern that binds the variables, each solution once."""
     graph: str | None = None
     prologue: str = ""
     dataset: str = ""
     predicates: tuple[str, ...] = ()
-    """Those that the scope names; none where it names none."""
+    """The predicates that the scope names, if any."""
     plain: bool = True
-    """Whether a triple of these predicates and this graph is a belief, whatever else there is."""
+    """Whether every triple of these predicates in this graph is a belief."""
 
     @classmethod
     def of(cls, scope: Scope) -> "Pool":
-        """The pool of a scope.
+        """Make the pool of a scope.
 
         Raises:
             InputError: the scope cannot be drawn from in place.
@@ -113,11 +113,11 @@ class Pool:
 
     @property
     def variables(self) -> list[str]:
-        """The template's variables, without question marks."""
+        """List the template's variables, without question marks."""
         return list(dict.fromkeys(t[1:] for t in self.template if t.startswith("?")))
 
     def triple(self, row: Sequence[str | None]) -> Triple | None:
-        """The triple of a row of the variables; None where a variable is unbound or it is not a triple."""
+        """Make the triple of a row; None where a variable is unbound or the row is not a triple."""
         bound = dict(zip(self.variables, row, strict=True))
         s, p, o = (bound[t[1:]] if t.startswith("?") else t for t in self.template)
         if s is None or p is None or o is None or not (s.startswith("<") and p.startswith("<")):
@@ -125,7 +125,7 @@ class Pool:
         return s, p, o
 
     def count(self, *, blank: bool) -> str:
-        """The query for ?p and ?n, the triples of each predicate, with or without those of blank nodes."""
+        """Write the query for ?n, the triples of each predicate, with or without those of blank nodes."""
         predicate = self.template[1]
         named = "" if blank else self._named()
         values = self._values(self.predicates) if predicate.startswith("?") else ""
@@ -138,7 +138,7 @@ class Pool:
         )
 
     def only(self, predicate: str) -> "Pool":
-        """The beliefs of one predicate."""
+        """Restrict the pool to one predicate."""
         if not self.template[1].startswith("?"):
             return self
         if self.plain:
@@ -147,21 +147,21 @@ class Pool:
         return replace(self, predicates=(predicate,))
 
     def among(self, predicates: Iterable[str]) -> "Pool":
-        """The beliefs of some predicates."""
+        """Restrict the pool to some predicates."""
         chosen = tuple(predicates)
         return self.only(chosen[0]) if len(chosen) == 1 else replace(self, predicates=chosen)
 
     def draw(self, salt: str, low: int, high: int) -> str:
-        """The query for the triples whose places lie from `low` to before `high`, with their digests."""
+        """Write the query for the triples with places from `low` to before `high`, and their digests."""
         names = " ".join(f"?{v}" for v in self.variables)
         return f"{self.prologue}SELECT {names} ?kgeval_h {self.dataset}{self._drawn(salt, low, high)}"
 
     def count_drawn(self, salt: str, low: int, high: int) -> str:
-        """The query for ?n, the number of these triples."""
+        """Write the query for ?n, the number of these triples."""
         return f"{self.prologue}SELECT (COUNT(*) AS ?n) {self.dataset}{self._drawn(salt, low, high)}"
 
     def probe(self, rows: int) -> str:
-        """A query for so many rows, ?kgeval_x, without looking at much."""
+        """Write a cheap query for a number of rows, ?kgeval_x."""
         values = self._values(self.predicates) if self.template[1].startswith("?") else ""
         where = f"{{ {values}{self._body()} }}"
         return f"{self.prologue}SELECT (1 AS ?kgeval_x) {self.dataset}WHERE {where} LIMIT {rows}"

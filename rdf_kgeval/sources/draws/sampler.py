@@ -1,50 +1,146 @@
-"""Evaluation in place: the beliefs stay at the endpoint, and only what is asked about comes here.
+"""Evaluation in place: the beliefs stay at the endpoint, and only a sample and its neighbourhood are fetched.
 
-Everything that came is in the draw log, in the order in which it was asked for; a drawing that was stopped
-goes on after the last record. The beliefs at hand are made from that log alone.
+Everything that is fetched goes to the draw log, in the order of the requests; an interrupted draw resumes
+after the last record. The beliefs are built from that log alone.
+
+`DRAWERS` lists the ways to draw a sample.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
+from rdf_kgeval.beliefs.sampling_frame import LARGE
 from rdf_kgeval.beliefs.table import Beliefs
+from rdf_kgeval.common.registry import Entry, Registry
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import EndpointError, InputError
 from rdf_kgeval.sources.draws.census import count_triples, take_census
-from rdf_kgeval.sources.draws.drawing import Drawer, first_reaches, next_reaches, units
 from rdf_kgeval.sources.draws.log import (
-    Changed,
-    Counted,
+    CensusRecord,
+    ChangeRecord,
     DrawLog,
+    DrawRecord,
     beliefs_of,
-    counted,
+    census_of,
     describe_change,
     drawn_triples,
     notes_of,
     reaches,
 )
-from rdf_kgeval.sources.draws.neighbourhood import Tie, Touch, fetch_around, frontier
-from rdf_kgeval.sources.draws.pool import Pool
+from rdf_kgeval.sources.draws.neighbourhood import Followed, Tie, fetch_around, frontier
+from rdf_kgeval.sources.draws.pool import FULL, Pool
 from rdf_kgeval.sources.endpoint.client import Endpoint
 from rdf_kgeval.sources.files import Progress
 from rdf_kgeval.sources.load import InPlace
 from rdf_kgeval.sources.scope import Scope
 
 LOG = "draws.jsonl"
+LEAST = 30
+"""Triples to draw of each stratum at least."""
+GROWTH = 3
+"""Factor by which each further draw extends the range of places."""
+_MOST_PREDICATES = 100
+"""Predicates to name in one query."""
 
 
-class Field:
-    """An endpoint to draw from, and the log of what was drawn.
+class Drawer(Protocol):
+    """A way to draw from a pool, made from an endpoint, a pool and its census.
+
+    Every triple has a place, a whole number below `FULL`, uniformly at random and independently of the
+    others; the same salt gives the same places.
+    """
+
+    def draw(self, predicates: Sequence[str], low: int, high: int) -> DrawRecord:
+        """Fetch all triples of these predicates with places from `low` to before `high`.
+
+        Raises:
+            EndpointError: the store does not return exactly these.
+        """
+
+
+@dataclass(frozen=True)
+class DrawerEntry(Entry):
+    """A way to draw; its code is called with an endpoint, a pool and a `CensusRecord`."""
+
+    suits: Callable[[Endpoint], bool]
+    """Whether a store can be drawn from in this way."""
+
+
+DRAWERS = Registry(
+    "drawer",
+    DrawerEntry(
+        "digest",
+        "sources.draws.digest:DigestDrawer",
+        "FILTER on the MD5 of each triple and a salt; any SPARQL 1.1 store can do it",
+        lambda _: True,
+    ),
+)
+"""The first that suits the store is taken; the last suits every store."""
+
+
+def open_drawer(endpoint: Endpoint, pool: Pool, census: CensusRecord) -> Drawer:
+    """Make the drawer that suits a store."""
+    entry = next(entry for entry in DRAWERS.values() if entry.suits(endpoint))
+    drawer: Drawer = entry.load()(endpoint, pool, census)
+    return drawer
+
+
+def first_reaches(sizes: Mapping[str, int], reserve: int) -> dict[str, int]:
+    """Plan the first draw: by predicate, the place to draw up to.
+
+    Small predicates share a stratum, and therefore one place.
+    """
+    total = sum(sizes.values())
+    small = [n for n in sizes.values() if n < LARGE * total]
+    rest = _reach(sum(small), reserve * sum(small) / total)
+    return {p: rest if n < LARGE * total else _reach(n, reserve * n / total) for p, n in sizes.items()}
+
+
+def next_reaches(reach: Mapping[str, int], short: Iterable[str], sizes: Mapping[str, int]) -> dict[str, int]:
+    """Plan a further draw of the predicates that are used up: by predicate, the place to draw up to."""
+    return {p: min(FULL, max(GROWTH * reach.get(p, 0), _reach(sizes[p], 1.0))) for p in short}
+
+
+def _reach(size: int, expected: float) -> int:
+    wanted = max(expected, LEAST)
+    share = (wanted + 3 * math.sqrt(wanted)) / max(size, 1)
+    return FULL if share >= 1 else math.ceil(share * FULL)
+
+
+def units(
+    reach: Mapping[str, int], goal: Mapping[str, int], sizes: Mapping[str, int]
+) -> Iterator[tuple[list[str], int, int]]:
+    """Divide a draw into queries: one for each large predicate, one for small ones with the same range."""
+    total = sum(sizes.values())
+    small: dict[tuple[int, int], list[str]] = {}
+    for predicate, high in goal.items():
+        low = reach.get(predicate, 0)
+        if low >= high:
+            continue
+        if sizes[predicate] >= LARGE * total:
+            yield [predicate], low, high
+        else:
+            small.setdefault((low, high), []).append(predicate)
+    for (low, high), predicates in small.items():
+        for i in range(0, len(predicates), _MOST_PREDICATES):
+            yield predicates[i : i + _MOST_PREDICATES], low, high
+
+
+class InPlaceSampler:
+    """Sample an endpoint into a draw log.
 
     Args:
-        log: takes what comes.
+        log: where everything fetched is written.
         endpoint: where to ask.
         scope: which triples are beliefs.
         options: how to draw.
-        rules: whose atoms are to be fetched around the beliefs.
+        rules: their atoms are fetched around the beliefs.
         decorations: label properties.
-        progress: told of the work.
+        progress: called as the work goes on.
     """
 
     def __init__(
@@ -62,47 +158,47 @@ class Field:
         self._pool = Pool.of(scope)
         self._graph = scope.graph or ""
         self._options = options
-        self._touch = Touch.of(rules, decorations)
+        self._followed = Followed.of(rules, decorations)
         self._progress = progress
 
     def begin(self, context: Beliefs) -> None:
-        """Count the population and draw the first reserve, as far as that was not done before.
+        """Count the population and draw the first reserve, or resume an interrupted draw.
 
         Raises:
             EndpointError: the endpoint fails, or has changed meanwhile.
         """
-        population = self._counted(context)
+        population = self._census(context)
         self._draw(population, first_reaches(population.sizes, self._options.reserve))
         if population.triples and population.triples != count_triples(self._endpoint, self._pool):
             raise ChangedError(f"{self._endpoint.name} changed while it was being drawn from")
 
     def extend(self, short: Iterable[str]) -> None:
         """Draw more of the predicates that are used up."""
-        population = counted(self._log.records)
+        population = census_of(self._log.records)
         assert population is not None  # noqa: S101
         self.notice_change()
         self._draw(population, next_reaches(reaches(self._log.records), short, population.sizes))
 
     def notice_change(self) -> str | None:
-        """Count again and log a change of the store; what it means, in a sentence."""
+        """Count again; log a change of the store and return a sentence that describes it."""
         records = self._log.records
-        population = counted(records)
+        population = census_of(records)
         if population is None or not population.triples:
             return None
         self._progress("counting", 0, None)
-        found = Changed(triples=count_triples(self._endpoint, self._pool))
-        last = [record for record in records if isinstance(record, Changed)][-1:]
+        found = ChangeRecord(triples=count_triples(self._endpoint, self._pool))
+        last = [record for record in records if isinstance(record, ChangeRecord)][-1:]
         if found.triples == (last[0].triples if last else population.triples):
             return None
         self._log.append(found)
         return describe_change(population, found)
 
-    def _counted(self, context: Beliefs) -> Counted:
-        population = counted(self._log.records)
+    def _census(self, context: Beliefs) -> CensusRecord:
+        population = census_of(self._log.records)
         if population is None:
             self._progress("counting", 0, None)
             census = take_census(self._endpoint, self._pool)
-            population = Counted(
+            population = CensusRecord(
                 sizes=census.sizes,
                 triples=census.triples if census.exact else {},
                 exact=census.exact,
@@ -115,8 +211,8 @@ class Field:
             self._log.append(population)
         return population
 
-    def _draw(self, population: Counted, goal: Mapping[str, int]) -> None:
-        drawer = Drawer(self._endpoint, self._pool, population.salt, population.sizes, exact=population.exact)
+    def _draw(self, population: CensusRecord, goal: Mapping[str, int]) -> None:
+        drawer = open_drawer(self._endpoint, self._pool, population)
         todo = list(units(reaches(self._log.records), goal, population.sizes))
         with ThreadPoolExecutor(self._options.parallel, thread_name_prefix="draw") as threads:
             for done, draw in enumerate(threads.map(lambda unit: drawer.draw(*unit), todo)):
@@ -129,7 +225,7 @@ class Field:
             for around in fetch_around(
                 self._endpoint,
                 self._pool,
-                self._touch,
+                self._followed,
                 entities,
                 hop,
                 parallel=self._options.parallel,
@@ -138,20 +234,20 @@ class Field:
                 self._log.append(around)
 
     def beliefs(self) -> Beliefs:
-        """The beliefs at hand."""
+        """Build the beliefs that were fetched."""
         return beliefs_of(self._log.records)
 
     def notes(self) -> list[str]:
-        """What the user should know."""
+        """List what the user should know."""
         return notes_of(self._log.records)
 
 
 class ChangedError(EndpointError):
-    """The store changed between two counts; what was drawn is of no use."""
+    """The store changed between two counts, so that the draws are useless."""
 
 
-def refuse_unfit(scope: Scope, files: Sequence[Path], mine: bool) -> None:
-    """Raise an error for what cannot be had in place."""
+def check_in_place(scope: Scope, files: Sequence[Path], mine: bool) -> None:
+    """Refuse what an evaluation in place cannot do."""
     if files:
         raise InputError(
             "with --in-place the beliefs are those of the endpoint; leave "

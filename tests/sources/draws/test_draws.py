@@ -23,19 +23,19 @@ from rdf_kgeval.evaluation.settings import Settings
 from rdf_kgeval.pipeline import Evaluation, evaluation_of, open_evaluation, prepare
 from rdf_kgeval.runs.create import Coupling
 from rdf_kgeval.runs.run import Run, draw_further, look_for_changes, open_run
-from rdf_kgeval.sources.draws.drawing import first_reaches
+from rdf_kgeval.sources.draws.census import take_census
 from rdf_kgeval.sources.draws.log import (
-    Around,
-    Counted,
-    Draw,
+    CensusRecord,
     DrawLog,
+    DrawRecord,
+    NeighbourhoodRecord,
     beliefs_of,
     drawn_triples,
     reaches,
     read_draws,
 )
 from rdf_kgeval.sources.draws.pool import DIGITS, FULL, Pool, digest_of
-from rdf_kgeval.sources.draws.sampler import LOG, Field
+from rdf_kgeval.sources.draws.sampler import DRAWERS, LOG, InPlaceSampler, first_reaches
 from rdf_kgeval.sources.endpoint.client import Endpoint, RetryPolicy
 from rdf_kgeval.sources.load import InPlace, Sources
 from rdf_kgeval.sources.scope import Scope, parse_scope_query
@@ -151,7 +151,7 @@ def test_the_run_holds_the_head_of_the_salted_order(tmp_path: Path, seed: int) -
     assert run.beliefs.n_population == 5000
     assert sum(run.beliefs.population().values()) == 5000
     assert run.beliefs.weights.sum() == pytest.approx(5000)
-    draw = next(record for record in records if isinstance(record, Draw))
+    draw = next(record for record in records if isinstance(record, DrawRecord))
     assert draw.probability == pytest.approx(draw.high / FULL)
 
 
@@ -162,6 +162,34 @@ def test_the_same_seed_draws_the_same_and_another_seed_does_not(tmp_path: Path) 
         for name, seed in (("a", 1), ("b", 1), ("c", 2))
     ]
     assert logs[0] == logs[1] != logs[2]
+
+
+@pytest.mark.parametrize("name", DRAWERS)
+def test_every_drawer_includes_each_triple_with_the_probability_that_it_logs(name: str) -> None:
+    """Over many salts; what two triples share of the samples shows that they come independently."""
+    count, salts, low, middle, high = 60, 400, FULL // 10, FULL // 4, FULL // 2
+    server = FaultyStore(lines(count))
+    endpoint, pool = server.endpoint(QUICK), Pool.of(Scope())
+    sizes = take_census(endpoint, pool).sizes
+    triples = [tuple(line[:-2].split(" ")) for line in lines(count).decode().splitlines()]
+    drawn = np.zeros((salts, count))
+    for salt in range(salts):
+        census = CensusRecord(
+            sizes=sizes, triples={}, exact=True, salt=f"kgeval {salt}", graph="", plain=True, notes=[]
+        )
+        drawer = DRAWERS[name].load()(endpoint, pool, census)
+        parts = [drawer.draw(list(sizes), *ends) for ends in ((low, middle), (middle, high))]
+        assert [part.probability for part in parts] == pytest.approx([0.15, 0.25])
+        rows = [tuple(row[:3]) for part in parts for row in part.rows]
+        assert len(set(rows)) == len(rows)
+        drawn[salt] = [triple in rows for triple in triples]
+    share = 0.4
+    deviations = (drawn.mean(axis=0) - share) / np.sqrt(share * (1 - share) / salts)
+    together = drawn.T @ drawn / salts - share**2
+    pairs = together[np.triu_indices(count, 1)] / np.sqrt(share**2 * (1 - share**2) / salts)
+    assert np.abs(deviations).max() < 4
+    assert np.abs(pairs).max() < 5
+    assert deviations.std() == pytest.approx(1, abs=0.3)
 
 
 def population(sizes: list[int], place: np.ndarray | None = None, reach: float = 1.0) -> Population:
@@ -254,7 +282,7 @@ def test_an_evaluation_that_needs_more_draws_more_and_replays(tmp_path: Path, me
     assert found.stopped
     assert found.to_json()["beliefs"] == 6000
     if found.sampled:
-        assert len([r for r in read_draws(tmp_path / "small" / LOG) if isinstance(r, Draw)]) > 3
+        assert len([r for r in read_draws(tmp_path / "small" / LOG) if isinstance(r, DrawRecord)]) > 3
         said = [(r.belief, r.probability) for r in found.records]  # type: ignore[union-attr]
         assert said == [(r.belief, r.probability) for r in other.records]  # type: ignore[union-attr]
         assert found.estimate() == other.estimate()
@@ -303,7 +331,9 @@ def test_hubs_are_cut_with_a_note(tmp_path: Path) -> None:
     rule.write_text(f"CONSTRUCT {{ ?s <{EX}q> ?t }} WHERE {{ ?s <{EX}p> ?t }}")
     server = FaultyStore(data.encode())
     run = make(server, tmp_path / "run", Coupling(rules=[rule]), reserve=20)
-    cut = {entity for r in read_draws(run.folder / LOG) if isinstance(r, Around) for entity in r.cut}
+    cut = {
+        entity for r in read_draws(run.folder / LOG) if isinstance(r, NeighbourhoodRecord) for entity in r.cut
+    }
     assert cut == {f"<{EX}hub>"}
     assert any("only a part of what stands around 1 much-used" in note for note in run.config["notes"])
 
@@ -565,9 +595,9 @@ def test_beliefs_are_a_function_of_the_log() -> None:
     p = f"<{EX}p>"
     rows = [[f"<{EX}{i}>", p, f"<{EX}o>", f"{i:x}" + "0" * 31] for i in range(4)]
     records = [
-        Counted(sizes={p: 50}, triples={p: 50}, exact=True, salt="x", graph="", plain=True, notes=[]),
-        Draw(predicates=[p], low=0, high=FULL // 4, probability=0.25, rows=rows),
-        Around(hop=1, entities=[f"<{EX}0>"], triples=[[f"<{EX}9>", p, f"<{EX}0>"]], cut=[]),
+        CensusRecord(sizes={p: 50}, triples={p: 50}, exact=True, salt="x", graph="", plain=True, notes=[]),
+        DrawRecord(predicates=[p], low=0, high=FULL // 4, probability=0.25, rows=rows),
+        NeighbourhoodRecord(hop=1, entities=[f"<{EX}0>"], triples=[[f"<{EX}9>", p, f"<{EX}0>"]], cut=[]),
     ]
     beliefs = beliefs_of(records)
     assert beliefs.frame is not None
@@ -584,7 +614,9 @@ def test_parallel_draws_are_logged_in_the_same_order(tmp_path: Path) -> None:
         with DrawLog(tmp_path / f"{parallel}.jsonl") as log:
             endpoint = server.endpoint(QUICK)
             options = InPlace(parallel=parallel, reserve=300)
-            Field(log, endpoint, Scope(), options, [], (), lambda *_: None).begin(BeliefsBuilder().build())
+            InPlaceSampler(log, endpoint, Scope(), options, [], (), lambda *_: None).begin(
+                BeliefsBuilder().build()
+            )
         logs.append((tmp_path / f"{parallel}.jsonl").read_bytes())
     assert logs[0] == logs[1]
 

@@ -1,92 +1,45 @@
-"""Drawing: triples from an endpoint by the places of their digests, checked as they come."""
+"""Draw triples from an endpoint by their digests, and check each digest against the triple."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
-from rdf_kgeval.beliefs.sampling_frame import LARGE
 from rdf_kgeval.beliefs.table import Triple
 from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.errors import EndpointError, IncompleteError, InputError
-from rdf_kgeval.sources.draws.log import Draw
+from rdf_kgeval.sources.draws.log import CensusRecord, DrawRecord
 from rdf_kgeval.sources.draws.pool import FULL, Pool, digest_of, recoded_digests
 from rdf_kgeval.sources.endpoint.client import Endpoint, SelectResult
 from rdf_kgeval.sources.endpoint.counts import count
 from rdf_kgeval.sources.endpoint.quirks import may_rewrite
 
-LEAST = 30
-"""At least so many of each stratum."""
-GROWTH = 3
-"""So many times farther reaches each further draw."""
-_MOST_PREDICATES = 100
 _PROBE = 1000
+"""Rows to ask for to see how many the server gives at once."""
 _DEVIATIONS = 6.0
-"""A number of triples so far off its expectation is no chance."""
+"""Standard deviations from its expectation at which a number of triples is not chance."""
 
 
-def first_reaches(sizes: Mapping[str, int], reserve: int) -> dict[str, int]:
-    """By predicate, up to which place to draw at first; small predicates, which share a stratum, alike."""
-    total = sum(sizes.values())
-    small = [n for n in sizes.values() if n < LARGE * total]
-    rest = _reach(sum(small), reserve * sum(small) / total)
-    return {p: rest if n < LARGE * total else _reach(n, reserve * n / total) for p, n in sizes.items()}
-
-
-def next_reaches(reach: Mapping[str, int], short: Iterable[str], sizes: Mapping[str, int]) -> dict[str, int]:
-    """Up to which place to draw when these predicates are used up."""
-    return {p: min(FULL, max(GROWTH * reach.get(p, 0), _reach(sizes[p], 1.0))) for p in short}
-
-
-def _reach(size: int, expected: float) -> int:
-    wanted = max(expected, LEAST)
-    share = (wanted + 3 * math.sqrt(wanted)) / max(size, 1)
-    return FULL if share >= 1 else math.ceil(share * FULL)
-
-
-def units(
-    reach: Mapping[str, int], goal: Mapping[str, int], sizes: Mapping[str, int]
-) -> Iterator[tuple[list[str], int, int]]:
-    """What to ask for at once: large predicates alone, small ones that go from and to the same places."""
-    total = sum(sizes.values())
-    small: dict[tuple[int, int], list[str]] = {}
-    for predicate, high in goal.items():
-        low = reach.get(predicate, 0)
-        if low >= high:
-            continue
-        if sizes[predicate] >= LARGE * total:
-            yield [predicate], low, high
-        else:
-            small.setdefault((low, high), []).append(predicate)
-    for (low, high), predicates in small.items():
-        for i in range(0, len(predicates), _MOST_PREDICATES):
-            yield predicates[i : i + _MOST_PREDICATES], low, high
-
-
-class Drawer:
-    """Draws from one pool.
+class DigestDrawer:
+    """Draw by FILTER on the MD5 of each triple, which any SPARQL 1.1 store can compute.
 
     Args:
         endpoint: where to ask.
         pool: what to draw from.
-        salt: of the digests.
-        sizes: how many triples each predicate has.
-        exact: whether the sizes are sure.
+        census: the sizes of the predicates, and the salt of the digests.
     """
 
-    def __init__(
-        self, endpoint: Endpoint, pool: Pool, salt: str, sizes: Mapping[str, int], *, exact: bool
-    ) -> None:
+    def __init__(self, endpoint: Endpoint, pool: Pool, census: CensusRecord) -> None:
         self._endpoint = endpoint
         self._pool = pool
-        self._salt = salt
-        self._sizes = sizes
-        self._exact = exact
+        self._salt = census.salt
+        self._sizes = census.sizes
+        self._exact = census.exact
 
-    def draw(self, predicates: Sequence[str], low: int, high: int) -> Draw:
-        """All triples of these predicates with places from `low` to before `high`.
+    def draw(self, predicates: Sequence[str], low: int, high: int) -> DrawRecord:
+        """Fetch all triples of these predicates with places from `low` to before `high`.
 
         Raises:
-            EndpointError: the store has not given them, or others.
+            EndpointError: the store does not return exactly these.
         """
         pool = self._pool.among(predicates)
         found, notes = self._rows(pool, predicates, low, high)
@@ -95,7 +48,7 @@ class Drawer:
                 f"{self._endpoint.name} gives the same triple several times, once for each of its graphs, so "
                 "that it cannot be counted; name one graph with --graph"
             )
-        return Draw(
+        return DrawRecord(
             predicates=list(predicates),
             low=low,
             high=high,
@@ -125,7 +78,7 @@ class Drawer:
         return self._checked(pool, answer.rows, answer.skipped)
 
     def _is_cut(self, pool: Pool, answer: SelectResult, low: int, high: int, size: int) -> bool:
-        """Whether the server kept rows back, by its word, by its habit, or by a count."""
+        """Whether the server held rows back, by its header, by its usual limit, or by COUNT."""
         came = len(answer.rows) + len(answer.skipped)
         if answer.limit is not None and came >= answer.limit:
             return True
@@ -145,7 +98,7 @@ class Drawer:
 
     @cached_property
     def _most_rows(self) -> int:
-        """An answer of fewer rows is not cut, though the server may cut answers without a word."""
+        """Find the number of rows below which an answer is whole, for servers that cut answers silently."""
         came = len(self._endpoint.select(self._pool.probe(_PROBE), ["kgeval_x"]).rows)
         whole = not self._exact or came >= min(_PROBE, sum(self._sizes.values()))
         return _PROBE if whole else came
@@ -156,7 +109,7 @@ class Drawer:
         rows: Iterable[tuple[str | None, ...]],
         skipped: Sequence[str],
     ) -> tuple[list[list[str]], list[str]]:
-        """The triples with their digests, which must be what we make of them."""
+        """Pair the triples with their digests, and compare each digest with our own."""
         found: list[list[str]] = []
         strange, recoded, bad = 0, 0, len(skipped)
         for *terms, said in rows:
@@ -191,7 +144,7 @@ class Drawer:
         return found, notes
 
     def _excuse(self, triple: Triple) -> None:
-        """Stores have spellings of their own for numbers and dates; anything else is a fault."""
+        """Accept a number or date that the store may have rewritten; refuse any other wrong digest."""
         if not may_rewrite(triple[2]):
             raise EndpointError(
                 f"{self._endpoint.name} gives a wrong MD5 for {printable(' '.join(triple), 200)}; it cannot "
