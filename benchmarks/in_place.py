@@ -29,7 +29,7 @@ from rdf_kgeval.estimation.population import Population, Reserve
 from rdf_kgeval.evaluation.methods import METHODS
 from rdf_kgeval.sources.draws.log import DrawLog, census_of, drawn_triples
 from rdf_kgeval.sources.draws.pool import FULL, Pool, digest_of, text_of
-from rdf_kgeval.sources.draws.sampler import LOG, InPlaceSampler, first_reaches, units
+from rdf_kgeval.sources.draws.sampler import InPlaceSampler, first_reaches, units
 from rdf_kgeval.sources.endpoint.client import Endpoint, RetryPolicy
 from rdf_kgeval.sources.load import InPlace
 from rdf_kgeval.sources.pull_plan import PAGE, make_plan
@@ -48,7 +48,7 @@ FIXED = 150
 
 def draw(endpoint: Endpoint, seed: int, population: object = None) -> DrawLog:
     """Draw as `kgeval init --in-place` does; with a population, without counting it anew."""
-    with tempfile.TemporaryDirectory() as folder, DrawLog(Path(folder) / LOG) as log:
+    with tempfile.TemporaryDirectory() as folder, DrawLog(Path(folder) / "draws.jsonl") as log:
         options = InPlace(seed=seed)
         if population is not None:
             log.append(replace(population, salt=options.salt))

@@ -144,7 +144,7 @@ def open_evaluation(
 def read_evaluation(run: Run) -> "Evaluation":
     """Open the evaluation of a run to look at only."""
     run.check_verdicts_exist()
-    return evaluation_of(run, read_log(run.verdict_log))
+    return evaluation_of(run, read_log(run.layout.verdicts))
 
 
 def evaluation_of(

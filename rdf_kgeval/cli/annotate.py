@@ -15,9 +15,7 @@ from rdf_kgeval.cli.terminal import say, write_whole
 from rdf_kgeval.common.disk import read_plain
 from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.errors import InputError, RunError
-
-EXPORTED = "exported.txt"
-"""The file of a run that names the beliefs which other tools were asked about."""
+from rdf_kgeval.runs.layout import RunLayout
 
 
 @takes(MethodOptions)
@@ -57,7 +55,7 @@ def serve(
 
         if not guidelines.is_file():
             raise InputError(f"there is no file {printable(str(guidelines))}")
-        write_whole(run / "guidelines.md", read_guidelines(guidelines))
+        write_whole(RunLayout(run).guidelines, read_guidelines(guidelines))
     consult = pages(annotators=annotator or ["me"], experts=expert or (), host=host, port=port)
     evaluation = ask_all(opened, consult, method)
     report(evaluation, as_json, time.perf_counter() - begin)
@@ -92,7 +90,7 @@ def export(
             raise InputError(f"nothing to ask: {evaluation.stopped}")
         rows = list(task_rows(evaluation, requests))
         exported = {*_exported(run), *(row["task"] for row in rows)}
-        write_whole(run / EXPORTED, "".join(f"{task}\n" for task in sorted(exported)))
+        write_whole(RunLayout(run).exported, "".join(f"{task}\n" for task in sorted(exported)))
         text = FORMATS[to](rows)
         left = evaluation.graph.n_beliefs - len(evaluation.asked) - len(rows)
     if output is None:
@@ -142,7 +140,7 @@ import_.__name__ = "import"
 
 
 def _exported(run: Path) -> list[str]:
-    path = run / EXPORTED
+    path = RunLayout(run).exported
     try:
         return read_plain(path).decode().split() if os.path.lexists(path) else []
     except (OSError, UnicodeDecodeError) as error:

@@ -16,10 +16,9 @@ from rdf_kgeval.common.disk import read_plain
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.common.validation import fits
 from rdf_kgeval.errors import RunError
+from rdf_kgeval.runs.layout import RunLayout
 
 FORMAT = 2
-VERDICTS = "verdicts.jsonl"
-"""Beside `config.json`, the log of what people said."""
 _SHAPE: dict[str, Any] = {
     "files": list[dict[str, str]],
     "endpoint": str | None,
@@ -38,14 +37,14 @@ def read_config(folder: Path) -> dict[str, Any]:
     Raises:
         RunError: there is none, or it was changed.
     """
-    name, path = printable(str(folder)), folder / "config.json"
+    name, path = printable(str(folder)), RunLayout(folder).config
     try:
         config = json.loads(read_plain(path))
         version = config["version"]
         whole = version != FORMAT or (
             fits(config, _SHAPE)
             and all({"path", "role", "sha256"} <= file.keys() for file in config["files"])
-            and all(Path(file).parts[0] in ("beliefs", "coupling") for file in config["sha256"])
+            and all(folder / Path(file).parts[0] in RunLayout(folder).parts for file in config["sha256"])
             and config.pop("check") == _check_sum(config)
         )
     except (FileNotFoundError, NotADirectoryError) as error:
@@ -89,11 +88,12 @@ def write_config(folder: Path, config: Mapping[str, Any]) -> None:
     """
     config = {**config, "check": _check_sum(config)}
     text = json.dumps(config, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
-    new = folder / "config.json.new"
+    path = RunLayout(folder).config
+    new = path.with_name(path.name + ".new")
     try:
         new.write_text(text, encoding="utf-8")
         sync(new)
-        new.replace(folder / "config.json")
+        new.replace(path)
         sync(folder)
     except OSError as error:
         with suppress(OSError):
@@ -103,7 +103,7 @@ def write_config(folder: Path, config: Mapping[str, Any]) -> None:
 
 def digests(folder: Path) -> dict[str, str]:
     """Of every file of the beliefs and the coupling graph, which never change."""
-    files = (path for name in ("beliefs", "coupling") for path in sorted((folder / name).iterdir()))
+    files = (path for part in RunLayout(folder).parts for path in sorted(part.iterdir()))
     return {str(path.relative_to(folder)): digest_of(path) for path in files}
 
 

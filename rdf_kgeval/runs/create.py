@@ -21,17 +21,15 @@ from rdf_kgeval.coupling.grounding import MAX_GROUNDINGS
 from rdf_kgeval.engines.engine import LOCAL, Engine
 from rdf_kgeval.errors import InputError, KgevalError, RunError
 from rdf_kgeval.rules.rule import Rule
-from rdf_kgeval.runs.config import FORMAT, VERDICTS, digest_of, digests, sync, write_config
+from rdf_kgeval.runs.config import FORMAT, digest_of, digests, sync, write_config
 from rdf_kgeval.runs.discovery import propose_rules, propose_scope
-from rdf_kgeval.runs.drawn import DRAWN, draw_run, save_graph
-from rdf_kgeval.sources.draws.sampler import LOG
+from rdf_kgeval.runs.drawn import draw_run, save_graph
+from rdf_kgeval.runs.layout import RunLayout
 from rdf_kgeval.sources.files import Progress
 from rdf_kgeval.sources.load import Loaded, Sources, load
 
 if TYPE_CHECKING:
     from rdf_kgeval.rules.mining.options import MiningOptions
-
-_LOCK = ".kgeval-lock"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +89,7 @@ class Draft:
             mine = coupling.mine is not None
             self.loaded = draw_run(self._partial, sources, rules, mine=mine, progress=progress)
         else:
-            self.loaded = load(sources, self._partial / "pages", progress, self._space)
+            self.loaded = load(sources, RunLayout(self._partial).pages, progress, self._space)
 
     def choose_scope(self, sources: Sources) -> None:
         """Choose what to evaluate where the user does not say."""
@@ -108,21 +106,22 @@ class Draft:
     def save(self, sources: Sources, coupling: Coupling, lang: str, repeatable: Mapping[str, Any]) -> None:
         """Write everything and put the run in its place."""
         partial = self._partial
+        layout = RunLayout(partial)
         if sources.in_place:
             save_graph(partial, self.graph)
         else:
-            for name in ("beliefs", "coupling"):
-                shutil.rmtree(partial / name, ignore_errors=True)
-            self.loaded.beliefs.save(partial / "beliefs")
-            self.graph.save(partial / "coupling")
-        shutil.rmtree(partial / "pages", ignore_errors=True)
+            for part in layout.parts:
+                shutil.rmtree(part, ignore_errors=True)
+            self.loaded.beliefs.save(layout.beliefs)
+            self.graph.save(layout.coupling)
+        shutil.rmtree(layout.pages, ignore_errors=True)
         if self._space.note:
             self._note(self._space.note)
         lasting = {} if sources.in_place else digests(partial)
         made = {"memory_limit": self._memory_limit, "sha256": lasting, **repeatable}
         write_config(partial, {**_config(sources, coupling, self.loaded, lang), **made})
-        (partial / VERDICTS).touch()
-        (partial / _LOCK).unlink()
+        layout.verdicts.touch()
+        layout.lock.unlink()
         for path in (*partial.rglob("*"), partial):
             sync(path)
         partial.rename(self._folder)
@@ -197,8 +196,9 @@ def _config(sources: Sources, coupling: Coupling, loaded: Loaded, lang: str) -> 
 @contextmanager
 def _workshop(folder: Path) -> Iterator[Path]:
     """A directory beside the final one, for one process at a time; what a stopped pull fetched stays."""
-    partial = folder.with_name(folder.name + ".partial")
-    lock = _lock(partial, folder)
+    layout = RunLayout(folder).unfinished
+    partial = layout.folder
+    lock = _lock(layout, folder)
     try:
         yield partial
     except (KgevalError, KeyboardInterrupt, OSError) as stop:
@@ -206,8 +206,8 @@ def _workshop(folder: Path) -> Iterator[Path]:
         if isinstance(stop, OSError):
             reason = stop.strerror or printable(str(stop))
             error = RunError(f"{printable(str(folder))} cannot be written: {reason}")
-        if not any(partial.glob("pages/*.nt")) and not _has_draws(partial):
-            _clear(partial)
+        if not any(layout.pages.glob("*.nt")) and not _has_draws(layout):
+            _clear(layout)
         elif isinstance(error, KgevalError):
             error = type(error)(f"{error} (what was fetched is kept: the same command goes on from there)")
         raise error from stop
@@ -215,16 +215,17 @@ def _workshop(folder: Path) -> Iterator[Path]:
         os.close(lock)
 
 
-def _lock(partial: Path, folder: Path) -> int:
+def _lock(layout: RunLayout, folder: Path) -> int:
     """Make the workshop, or take the one that an earlier kgeval left; nobody else's directory is touched."""
+    partial = layout.folder
     try:
-        if partial.exists() and not (partial / _LOCK).exists():
+        if partial.exists() and not layout.lock.exists():
             raise RunError(
                 f"{printable(str(partial))} is in the way and is not a stopped kgeval's; move it or choose "
                 "another run directory"
             )
         partial.mkdir(exist_ok=True)
-        lock = os.open(partial / _LOCK, os.O_CREAT | os.O_RDWR, 0o644)
+        lock = os.open(layout.lock, os.O_CREAT | os.O_RDWR, 0o644)
     except OSError as error:
         raise RunError(f"{printable(str(folder))} cannot be made: {error.strerror}") from error
     try:
@@ -235,16 +236,16 @@ def _lock(partial: Path, folder: Path) -> int:
     return lock
 
 
-def _has_draws(partial: Path) -> bool:
-    log = partial / LOG
-    return log.exists() and log.stat().st_size > 0
+def _has_draws(layout: RunLayout) -> bool:
+    return layout.draws.exists() and layout.draws.stat().st_size > 0
 
 
-def _clear(partial: Path) -> None:
+def _clear(layout: RunLayout) -> None:
     """Remove what kgeval made, and the directory if nothing else is in it."""
-    for name in ("pages", "beliefs", "coupling"):
-        shutil.rmtree(partial / name, ignore_errors=True)
-    for name in ("config.json", *DRAWN, VERDICTS, _LOCK):
-        (partial / name).unlink(missing_ok=True)
+    for folder in (layout.pages, *layout.parts):
+        shutil.rmtree(folder, ignore_errors=True)
+    drawn = (layout.draws, layout.drawn_rules, layout.draw_plan)
+    for file in (layout.config, *drawn, layout.verdicts, layout.lock):
+        file.unlink(missing_ok=True)
     with suppress(OSError):
-        partial.rmdir()
+        layout.folder.rmdir()

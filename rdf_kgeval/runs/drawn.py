@@ -19,18 +19,13 @@ from rdf_kgeval.coupling.graph import CouplingGraph, couple
 from rdf_kgeval.errors import EndpointError, RunError
 from rdf_kgeval.rules.rule import Rule, from_json, to_json
 from rdf_kgeval.runs.config import digest_of
+from rdf_kgeval.runs.layout import RunLayout
 from rdf_kgeval.sources.draws.log import DrawLog, DrawLogRecord, beliefs_of, notes_of, read_draws
-from rdf_kgeval.sources.draws.sampler import LOG, ChangedError, InPlaceSampler, check_in_place
+from rdf_kgeval.sources.draws.sampler import ChangedError, InPlaceSampler, check_in_place
 from rdf_kgeval.sources.endpoint.client import Endpoint, RetryPolicy
 from rdf_kgeval.sources.files import Progress
 from rdf_kgeval.sources.load import InPlace, Loaded, Sources, read_context
 from rdf_kgeval.sources.scope import Scope, parse_scope_query
-
-_RULES = "rules.json"
-_PLAN = "draws.json"
-_MADE = "after-draws"
-DRAWN = (LOG, _RULES, _PLAN)
-"""What a stopped drawing leaves behind."""
 
 
 def draw_run(
@@ -54,21 +49,22 @@ def draw_run(
         indent=1,
         ensure_ascii=False,
     )
-    saved = folder / _PLAN
+    layout = RunLayout(folder)
+    saved = layout.draw_plan
     if not saved.exists() or saved.read_text(encoding="utf-8") != plan:
-        (folder / LOG).unlink(missing_ok=True)
+        layout.draws.unlink(missing_ok=True)
         saved.write_text(plan, encoding="utf-8")
-    (folder / _RULES).write_text(
+    layout.drawn_rules.write_text(
         json.dumps([to_json(rule) for rule in rules], ensure_ascii=False), encoding="utf-8"
     )
-    with DrawLog(folder / LOG) as log:
+    with DrawLog(layout.draws) as log:
         sampler = InPlaceSampler(
             log, sources.endpoint, scope, sources.in_place, rules, sources.label_properties, progress
         )
         try:
             sampler.begin(context)
         except ChangedError as error:
-            (folder / LOG).unlink()
+            layout.draws.unlink()
             raise EndpointError(f"{error}; run the command again") from error
         beliefs, notes = sampler.beliefs(), sampler.notes()
     saved.unlink()
@@ -77,35 +73,36 @@ def draw_run(
 
 def save_graph(folder: Path, graph: CouplingGraph) -> None:
     """Write the beliefs at hand and what couples them, in place of what is there."""
-    draws = len(read_draws(folder / LOG))
-    for name, part in (("beliefs", graph.beliefs), ("coupling", graph)):
-        new = folder / f"{name}.new"
+    layout = RunLayout(folder)
+    draws = len(read_draws(layout.draws))
+    for path, part in ((layout.beliefs, graph.beliefs), (layout.coupling, graph)):
+        new = path.with_name(path.name + ".new")
         shutil.rmtree(new, ignore_errors=True)
         part.save(new)
-        (new / _MADE).write_text(_seal(new, draws), encoding="utf-8")
-        shutil.rmtree(folder / name, ignore_errors=True)
-        new.rename(folder / name)
+        layout.after_draws(new).write_text(_seal(new, draws), encoding="utf-8")
+        shutil.rmtree(path, ignore_errors=True)
+        new.rename(path)
 
 
 def _seal(part: Path, draws: int) -> str:
     """After how many draws a part of a run was made, and the digests of its files."""
-    files = sorted(path for path in part.iterdir() if path.name != _MADE)
+    files = sorted(path for path in part.iterdir() if path != RunLayout.after_draws(part))
     return "\n".join([str(draws), *(f"{path.name} {digest_of(path)}" for path in files)])
 
 
 def load_graph(folder: Path, config: dict[str, Any]) -> CouplingGraph:
     """The beliefs at hand and what couples them; made again where a stopped kgeval has not come to it."""
-    records = read_draws(folder / LOG)
+    layout = RunLayout(folder)
+    records = read_draws(layout.draws)
     with suppress(OSError, RunError):
-        parts = [folder / name for name in ("beliefs", "coupling")]
-        if all((part / _MADE).read_text() == _seal(part, len(records)) for part in parts):
-            return CouplingGraph.load(folder / "coupling", Beliefs.load(folder / "beliefs"))
+        if all(layout.after_draws(part).read_text() == _seal(part, len(records)) for part in layout.parts):
+            return CouplingGraph.load(layout.coupling, Beliefs.load(layout.beliefs))
     return _make_graph(folder, config, records)
 
 
 def read_notes(folder: Path) -> list[str]:
     """What the user should know of the draws."""
-    return notes_of(read_draws(folder / LOG))
+    return notes_of(read_draws(RunLayout(folder).draws))
 
 
 def _make_graph(folder: Path, config: dict[str, Any], records: Sequence[DrawLogRecord]) -> CouplingGraph:
@@ -114,12 +111,11 @@ def _make_graph(folder: Path, config: dict[str, Any], records: Sequence[DrawLogR
 
 
 def _rules(folder: Path) -> list[Rule]:
+    path = RunLayout(folder).drawn_rules
     try:
-        return [from_json(rule) for rule in json.loads((folder / _RULES).read_text(encoding="utf-8"))]
+        return [from_json(rule) for rule in json.loads(path.read_text(encoding="utf-8"))]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise RunError(
-            f"{printable(str(folder / _RULES))} is missing or damaged; make the run again"
-        ) from error
+        raise RunError(f"{printable(str(path))} is missing or damaged; make the run again") from error
 
 
 def draw_more(
@@ -130,7 +126,7 @@ def draw_more(
     Raises:
         EndpointError: the endpoint fails; what was there stays.
     """
-    with DrawLog(folder / LOG) as log:
+    with DrawLog(RunLayout(folder).draws) as log:
         _sampler(folder, config, log, endpoint, progress).extend(short)
         graph = _make_graph(folder, config, log.records)
     save_graph(folder, graph)
@@ -141,7 +137,7 @@ def notice_change(
     folder: Path, config: dict[str, Any], endpoint: Endpoint | None, progress: Progress
 ) -> str | None:
     """Whether the store has changed since it was last counted, in a sentence; the log keeps it."""
-    with DrawLog(folder / LOG) as log:
+    with DrawLog(RunLayout(folder).draws) as log:
         found = _sampler(folder, config, log, endpoint, progress).notice_change()
         graph = _make_graph(folder, config, log.records) if found else None
     if graph:

@@ -22,7 +22,8 @@ from rdf_kgeval.common.validation import checked
 from rdf_kgeval.coupling.graph import CouplingGraph
 from rdf_kgeval.engines.engine import LOCAL, Engine
 from rdf_kgeval.errors import EndpointError, InputError, RunError
-from rdf_kgeval.runs.config import VERDICTS, check_digests, digest_of, read_config, write_config
+from rdf_kgeval.runs.config import check_digests, digest_of, read_config, write_config
+from rdf_kgeval.runs.layout import RunLayout
 from rdf_kgeval.sources.endpoint.client import Endpoint
 from rdf_kgeval.sources.files import Progress
 from rdf_kgeval.sources.load import Sources
@@ -67,16 +68,16 @@ class Run:
         return bool(self.config.get("in_place"))
 
     @property
-    def verdict_log(self) -> Path:
-        """Where the verdicts are."""
-        return self.folder / VERDICTS
+    def layout(self) -> RunLayout:
+        """The files of the run directory."""
+        return RunLayout(self.folder)
 
     def check_verdicts_exist(self) -> None:
         """Raise an error if there is no log of verdicts: every run begins with an empty one."""
-        if not os.path.lexists(self.verdict_log):
+        if not os.path.lexists(self.layout.verdicts):
             raise RunError(
-                f"{printable(str(self.verdict_log))} is missing, and with it what people said; restore it "
-                "from a copy, or make an empty file of that name to start anew"
+                f"{printable(str(self.layout.verdicts))} is missing, and with it what people said; restore "
+                "it from a copy, or make an empty file of that name to start anew"
             )
 
     def check_own(self, records: Iterable[LogRecord]) -> None:
@@ -88,8 +89,9 @@ class Run:
                 known = False
             if not known:
                 raise RunError(
-                    f"{printable(str(self.verdict_log))}, line {number} is on a belief that this run does "
-                    "not evaluate; restore the file from a copy, or move it to the run that it belongs to"
+                    f"{printable(str(self.layout.verdicts))}, line {number} is on a belief that this run "
+                    "does not evaluate; restore the file from a copy, or move it to the run that it belongs "
+                    "to"
                 )
 
     def in_words(self, atom: int) -> str:
@@ -142,7 +144,7 @@ def open_run(folder: Path, engine: Engine = LOCAL) -> Run:
     Raises:
         RunError: it is none, or a file of it is missing or was changed.
     """
-    config = read_config(folder)
+    config, layout = read_config(folder), RunLayout(folder)
     check_digests(folder, config)
     if config.get("in_place"):
         from rdf_kgeval.runs.drawn import load_graph, read_notes  # they need compiled kernels
@@ -151,7 +153,7 @@ def open_run(folder: Path, engine: Engine = LOCAL) -> Run:
         config["notes"] = read_notes(folder)
     else:
         space = Space(config["memory_limit"], folder)
-        graph = CouplingGraph.load(folder / "coupling", Beliefs.load(folder / "beliefs"), space)
+        graph = CouplingGraph.load(layout.coupling, Beliefs.load(layout.beliefs), space)
     return Run(folder=folder, config=config, graph=graph, engine=engine)
 
 
@@ -164,7 +166,7 @@ def open_log(run: Run, options: Mapping[str, Any]) -> Iterator[VerdictLog]:
         options: fields of `Settings` as a user gives them; with answers, only the budget may change.
     """
     run.check_verdicts_exist()
-    with VerdictLog(run.verdict_log) as log:
+    with VerdictLog(run.layout.verdicts) as log:
         settings = run.settings(**options)
         started = run.settings()
         if log.records and settings.fixed() != started.fixed():

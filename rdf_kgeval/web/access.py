@@ -13,10 +13,10 @@ from pathlib import Path
 from rdf_kgeval.common.disk import read_plain
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError, RunError
+from rdf_kgeval.runs.layout import RunLayout
 
 OWNER = ""
 """The name under which the owner's link is kept; no annotator has it."""
-_SECRET = "web-secret"  # noqa: S105 - the name of a file
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def open_access(run: Path, names: Iterable[str]) -> Access:
                 f"{printable(name, 60)!r} cannot name an annotator; give each a name of its own of up to 60 "
                 "printable characters"
             )
-    path = run / _SECRET
+    path = RunLayout(run).web_secret
     try:
         try:
             handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

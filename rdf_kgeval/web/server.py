@@ -86,7 +86,7 @@ class Pages:
             desk=desk,
             overview=overview,
             title=printable(run.folder.resolve().name, 60),
-            guidelines=read_guidelines(run.folder / "guidelines.md"),
+            guidelines=read_guidelines(run.layout.guidelines),
         )
         config = uvicorn.Config(
             site.app(),

@@ -15,7 +15,6 @@ import pytest
 from rdf_kgeval.pipeline import prepare
 from rdf_kgeval.runs.create import Coupling
 from rdf_kgeval.sources.draws.log import drawn_triples, read_draws
-from rdf_kgeval.sources.draws.sampler import LOG
 from rdf_kgeval.sources.endpoint.client import Endpoint
 from rdf_kgeval.sources.load import InPlace, Sources
 from rdf_kgeval.sources.scope import Scope
@@ -63,7 +62,7 @@ def test_one_seed_draws_the_same_sample_from_both_stores(
         server.load(DATA.encode(), GRAPH)
         made = kgeval("init", name, "--endpoint", server.query, *PLACE, "--seed", 5, cwd=tmp_path)
         assert made.returncode == 0, made.stderr
-        found.append(drawn_triples(read_draws(tmp_path / name / LOG)))
+        found.append(drawn_triples(read_draws(tmp_path / name / "draws.jsonl")))
         summary = json.loads(kgeval("show", name, "--json", cwd=tmp_path).stdout)
         assert summary["beliefs"] == 3000 + 80 + 200
         assert summary["at_hand"] < 2500
@@ -80,7 +79,7 @@ def test_letters_outside_ascii_are_drawn_and_verified(
     made = kgeval("init", "run", "--endpoint", server.query, *PLACE, cwd=tmp_path)
     assert made.returncode == 0, made.stderr
     assert ("in an encoding of its own" in made.stderr) == (name == "virtuoso")
-    drawn = drawn_triples(read_draws(tmp_path / "run" / LOG))
+    drawn = drawn_triples(read_draws(tmp_path / "run" / "draws.jsonl"))
     assert len(drawn) == 180 + 7
     assert len(set(drawn.values())) == len(drawn)
 
@@ -184,7 +183,7 @@ def test_killed_at_any_moment_it_goes_on_to_the_same_result(tmp_path: Path) -> N
         {k: v for k, v in json.loads(done.stdout).items() if k not in drop} for done in (calm, last)
     )
     assert one == other
-    assert (tmp_path / "run" / LOG).read_bytes() == (tmp_path / "calm" / LOG).read_bytes()
+    assert (tmp_path / "run" / "draws.jsonl").read_bytes() == (tmp_path / "calm" / "draws.jsonl").read_bytes()
 
 
 def _wait_for_growth(folder: Path, process: subprocess.Popen[bytes], kill: int) -> None:
@@ -211,7 +210,7 @@ def test_the_page_goes_on_when_the_sample_is_used_up(tmp_path: Path) -> None:
             scope=Scope.of(predicates=[f"{EX}plays"]),
         )
         prepare(run, place, Coupling())
-        first = len(drawn_triples(read_draws(run / LOG)))
+        first = len(drawn_triples(read_draws(run / "draws.jsonl")))
         assert first < 80
         served = start(run, "--annotator", "alice")
         try:
@@ -227,5 +226,5 @@ def test_the_page_goes_on_when_the_sample_is_used_up(tmp_path: Path) -> None:
                     break
         finally:
             served.kill()
-        assert len(drawn_triples(read_draws(run / LOG))) > first
+        assert len(drawn_triples(read_draws(run / "draws.jsonl"))) > first
     assert len(read_log(run / "verdicts.jsonl")) > first

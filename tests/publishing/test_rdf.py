@@ -493,3 +493,9 @@ def test_json_ld_needs_no_remote_context(evaluation: Evaluation, tmp_path: Path)
     dataset = rdflib.Dataset(default_union=True)
     dataset.parse(tmp_path / "r.jsonld")
     assert len(labels(dataset)) == 8
+
+
+def test_the_vocabulary_speaks_of_its_own_terms_alone() -> None:
+    vocabulary = rdflib.Graph().parse(ROOT / "ontologies" / "kgeval.ttl")
+    named = {s for s in vocabulary.subjects() if isinstance(s, rdflib.URIRef)}
+    assert {s for s in named if not s.startswith("https://w3id.org/rdf-kgeval")} == set()

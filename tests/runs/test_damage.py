@@ -89,7 +89,7 @@ def use(run: Path) -> None:
     """Read everything that commands read."""
     opened = open_run(run)
     read_evaluation(opened).to_json()
-    with VerdictLog(opened.verdict_log):
+    with VerdictLog(opened.layout.verdicts):
         pass
     _exported(run)
     read_guidelines(run / "guidelines.md")

@@ -38,7 +38,6 @@ from rdf_kgeval.sources.files import Progress
 from rdf_kgeval.sources.load import InPlace
 from rdf_kgeval.sources.scope import Scope
 
-LOG = "draws.jsonl"
 LEAST = 30
 """Triples to draw of each stratum at least."""
 GROWTH = 3

@@ -35,7 +35,7 @@ from rdf_kgeval.sources.draws.log import (
     read_draws,
 )
 from rdf_kgeval.sources.draws.pool import DIGITS, FULL, Pool, digest_of
-from rdf_kgeval.sources.draws.sampler import DRAWERS, LOG, InPlaceSampler, first_reaches
+from rdf_kgeval.sources.draws.sampler import DRAWERS, InPlaceSampler, first_reaches
 from rdf_kgeval.sources.endpoint.client import Endpoint, RetryPolicy
 from rdf_kgeval.sources.load import InPlace, Sources
 from rdf_kgeval.sources.scope import Scope, parse_scope_query
@@ -137,7 +137,7 @@ def test_digests_are_md5_of_the_text_that_the_documentation_names() -> None:
 def test_the_run_holds_the_head_of_the_salted_order(tmp_path: Path, seed: int) -> None:
     server = FaultyStore(lines(5000))
     run = make(server, tmp_path / "run", reserve=120, seed=seed)
-    records = read_draws(tmp_path / "run" / LOG)
+    records = read_draws(tmp_path / "run" / "draws.jsonl")
     reach = reaches(records)
     assert reach == first_reaches(run.beliefs.frame.sizes, 120)  # type: ignore[union-attr]
     every = [tuple(line[:-2].split(" ")) for line in lines(5000).decode().splitlines()]
@@ -158,7 +158,7 @@ def test_the_run_holds_the_head_of_the_salted_order(tmp_path: Path, seed: int) -
 def test_the_same_seed_draws_the_same_and_another_seed_does_not(tmp_path: Path) -> None:
     server = FaultyStore(lines(2000))
     logs = [
-        (make(server, tmp_path / name, reserve=60, seed=seed).folder / LOG).read_bytes()
+        (make(server, tmp_path / name, reserve=60, seed=seed).folder / "draws.jsonl").read_bytes()
         for name, seed in (("a", 1), ("b", 1), ("c", 2))
     ]
     assert logs[0] == logs[1] != logs[2]
@@ -282,7 +282,9 @@ def test_an_evaluation_that_needs_more_draws_more_and_replays(tmp_path: Path, me
     assert found.stopped
     assert found.to_json()["beliefs"] == 6000
     if found.sampled:
-        assert len([r for r in read_draws(tmp_path / "small" / LOG) if isinstance(r, DrawRecord)]) > 3
+        assert (
+            len([r for r in read_draws(tmp_path / "small" / "draws.jsonl") if isinstance(r, DrawRecord)]) > 3
+        )
         said = [(r.belief, r.probability) for r in found.records]  # type: ignore[union-attr]
         assert said == [(r.belief, r.probability) for r in other.records]  # type: ignore[union-attr]
         assert found.estimate() == other.estimate()
@@ -307,7 +309,7 @@ def test_neighbours_labels_and_rules_are_at_hand(tmp_path: Path) -> None:
     run = make(
         server, tmp_path / "run", Coupling(rules=[rule]), reserve=20, predicates=[f"{EX}plays", a[1:-1]]
     )
-    drawn = drawn_triples(read_draws(run.folder / LOG))
+    drawn = drawn_triples(read_draws(run.folder / "draws.jsonl"))
     plays = [t for t in drawn if t[1] == f"<{EX}plays>"]
     at_hand = [run.beliefs.triple(row) for row in range(len(run.beliefs))]
     typed = {s for s, p, _ in at_hand if p == a}
@@ -332,7 +334,10 @@ def test_hubs_are_cut_with_a_note(tmp_path: Path) -> None:
     server = FaultyStore(data.encode())
     run = make(server, tmp_path / "run", Coupling(rules=[rule]), reserve=20)
     cut = {
-        entity for r in read_draws(run.folder / LOG) if isinstance(r, NeighbourhoodRecord) for entity in r.cut
+        entity
+        for r in read_draws(run.folder / "draws.jsonl")
+        if isinstance(r, NeighbourhoodRecord)
+        for entity in r.cut
     }
     assert cut == {f"<{EX}hub>"}
     assert any("only a part of what stands around 1 much-used" in note for note in run.config["notes"])
@@ -344,7 +349,9 @@ def test_rows_that_a_server_cuts_off_are_noticed(tmp_path: Path, said: bool) -> 
     whole = make(server, tmp_path / "whole", reserve=300)
     server = FaultyStore(lines(3000), at_most(40, said=said))
     cut = make(server, tmp_path / "cut", reserve=300)
-    assert drawn_triples(read_draws(cut.folder / LOG)) == drawn_triples(read_draws(whole.folder / LOG))
+    assert drawn_triples(read_draws(cut.folder / "draws.jsonl")) == drawn_triples(
+        read_draws(whole.folder / "draws.jsonl")
+    )
 
 
 def edit_rows(change: Callable[[dict[str, dict[str, str]]], None]) -> Fault:
@@ -492,17 +499,17 @@ def test_a_drawing_that_is_cut_off_goes_on(tmp_path: Path, after: int) -> None:
 
     server = FaultyStore(lines(4000))
     whole = make(server, tmp_path / "whole", reserve=200)
-    expected = (whole.folder / LOG).read_bytes()
+    expected = (whole.folder / "draws.jsonl").read_bytes()
     server = FaultyStore(lines(4000), dying)
     with suppress(KgevalError):
         make(server, tmp_path / "run", reserve=200)
-    partial = tmp_path / "run.partial" / LOG
+    partial = tmp_path / "run.partial" / "draws.jsonl"
     if partial.exists():
         partial.write_bytes(partial.read_bytes() + b'{"kind": "dra')
     server.fault = lambda *_: False
     if not (tmp_path / "run").exists():
         make(server, tmp_path / "run", reserve=200)
-    assert (tmp_path / "run" / LOG).read_bytes() == expected
+    assert (tmp_path / "run" / "draws.jsonl").read_bytes() == expected
 
 
 def test_arrays_that_are_behind_the_log_are_made_again(tmp_path: Path) -> None:
@@ -525,7 +532,7 @@ def test_arrays_that_are_behind_the_log_are_made_again(tmp_path: Path) -> None:
 def test_a_damaged_draw_log_is_one_sentence(tmp_path: Path) -> None:
     server = FaultyStore(lines(300))
     run = make(server, tmp_path / "run")
-    log = run.folder / LOG
+    log = run.folder / "draws.jsonl"
     log.write_bytes(b"{}\n" + log.read_bytes())
     with pytest.raises(RunError, match="line 1 is not a draw"):
         open_run(run.folder)
