@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import free_port
 from tests.support.blocks import Block, Reader, blocks
 
 ROOT = Path(__file__).parents[2]
@@ -34,7 +35,8 @@ def test_there_is_a_recipe_for_each_door() -> None:
 @pytest.mark.parametrize("name", RECIPES)
 def test_the_recipe_works(name: str, folder: Path) -> None:
     """With nothing but what the recipe adds, its commands do what it says."""
-    reader = Reader(folder, {}, PYTHONPATH=str(folder), NUMBA_DISABLE_JIT="1")
+    addresses = {"127.0.0.1:7878": f"127.0.0.1:{free_port()}"}
+    reader = Reader(folder, addresses, PYTHONPATH=str(folder), NUMBA_DISABLE_JIT="1")
     reader.follow(blocks(RECIPES[name]))
     assert reader.ran
 
