@@ -19,7 +19,7 @@ import rdf_kgeval
 from rdf_kgeval.cli import app
 
 ROOT = Path(__file__).parents[1]
-NOTE = re.compile(r"^```(\w+) (?:(?:file|patch)=(\S+)|\S+)$", re.MULTILINE)
+NOTE = re.compile(r"^```(\w+) (?:(?:file|patch)=(\S+)|(?!title=)\S+)$", re.MULTILINE)
 INCLUDED = re.compile(r"^```(\w+) from=([^\s:]+):(\S+)\n.*?^```$", re.MULTILINE | re.DOTALL)
 LINES = re.compile(r"<!-- lines of (\S+) -->")
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
@@ -42,12 +42,14 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, **_: object) -> str:
-    """Fill in what is made from the source, and take off the notes by which tests know what a block is for."""
+    """Fill in what is made from the source; take off the notes by which tests know what a block is for."""
     files = LINES.findall(markdown)
     markdown = markdown.replace("<!-- rooms -->", rooms())
     markdown = markdown.replace("<!-- lines in all -->", f"{sum(map(lines_of, files)):,}")
     markdown = LINES.sub(lambda m: f"{lines_of(m[1]):,}", markdown)
-    markdown = INCLUDED.sub(lambda m: f'```{m[1]} title="{m[2]}"\n{part_of(ROOT / m[2], m[3])}\n```', markdown)
+    markdown = INCLUDED.sub(
+        lambda m: f'```{m[1]} title="{m[2]}"\n{part_of(ROOT / m[2], m[3])}\n```', markdown
+    )
     return NOTE.sub(lambda m: f"```{m[1]}" + (f' title="{m[2]}"' if m[2] else ""), markdown)
 
 

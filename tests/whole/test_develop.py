@@ -35,7 +35,9 @@ def test_files_that_the_pages_name_are_there() -> None:
     for page in PAGES:
         text = re.sub(r"```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
         for name in PATH.findall(text):
-            assert any((folder / name).exists() for folder in (ROOT, ROOT / "rdf_kgeval")), f"{page.name}: {name}"
+            assert any((folder / name).exists() for folder in (ROOT, ROOT / "rdf_kgeval")), (
+                f"{page.name}: {name}"
+            )
 
 
 def test_the_core_is_a_dozen_modules() -> None:

@@ -2,6 +2,8 @@
 
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -29,7 +31,9 @@ def folder(tmp_path: Path) -> Path:
 def test_there_is_a_recipe_for_each_door() -> None:
     links = re.findall(r"^\| \[[^]]+\]\(#([^)]+)\)", PAGE, re.MULTILINE)
     assert len(links) == 7
-    assert {*links, "a-kind-of-axiom"} == {re.sub("[^a-z ]", "", name.lower()).replace(" ", "-") for name in RECIPES}
+    assert {*links, "a-kind-of-axiom"} == {
+        re.sub("[^a-z ]", "", name.lower()).replace(" ", "-") for name in RECIPES
+    }
 
 
 @pytest.mark.parametrize("name", RECIPES)
@@ -39,6 +43,13 @@ def test_the_recipe_works(name: str, folder: Path) -> None:
     reader = Reader(folder, addresses, PYTHONPATH=str(folder), NUMBA_DISABLE_JIT="1")
     reader.follow(blocks(RECIPES[name]))
     assert reader.ran
+    ruff = Path(sys.executable).with_name("ruff")
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    for check in (["check"], ["format", "--check"]):
+        done = subprocess.run(
+            [ruff, *check, "rdf_kgeval"], cwd=folder, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.parametrize("name", RECIPES)
