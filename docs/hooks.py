@@ -5,6 +5,7 @@ import os
 import re
 import tomllib
 from html import unescape
+from importlib import import_module
 from pathlib import Path
 
 import rdflib
@@ -23,6 +24,14 @@ NOTE = re.compile(r"^```(\w+) (?:(?:file|patch)=(\S+)|(?!title=)\S+)$", re.MULTI
 INCLUDED = re.compile(r"^```(\w+) from=([^\s:]+):(\S+)\n.*?^```$", re.MULTILINE | re.DOTALL)
 LINES = re.compile(r"<!-- lines of (\S+) -->")
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
+DOORS = {
+    "Methods (`--policy`, `--estimator`): people are asked about ...": "evaluation.methods:METHODS",
+    "Rules (`--rules`), by the suffix of a file": "rules.dialects:DIALECTS",
+    "Sources": "sources.load:SOURCES",
+    "Drawers (`--in-place`), by what the store can do": "sources.draws.sampler:DRAWERS",
+    "Several answers on a belief (`--votes`)": "verdicts.aggregation:AGGREGATORS",
+    "Formats of the report (`--format`)": "publishing.outputs:OUTPUTS",
+}
 SECTIONS = (
     ("Classes", (OWL.Class,), {"subclass of": RDFS.subClassOf}),
     (
@@ -36,7 +45,7 @@ SECTIONS = (
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the reference pages."""
-    for name, make in (("cli", cli), ("api", api), ("vocabulary", vocabulary)):
+    for name, make in (("cli", cli), ("choices", choices), ("api", api), ("vocabulary", vocabulary)):
         files.append(File.generated(config, f"reference/{name}.md", content=make()))
     return files
 
@@ -109,6 +118,17 @@ def cli() -> str:
         help_ = CliRunner().invoke(app, [*name.split(), "--help"], prog_name="kgeval").stdout
         text = "\n".join(line.rstrip() for line in help_.strip().splitlines())
         parts += [f"## kgeval {name}", f"```text\n{text}\n```"]
+    return "\n\n".join(parts)
+
+
+def choices() -> str:
+    """Every member of every registry, by its sentence."""
+    parts = ["# Choices", "What can be chosen by name, and what each name stands for."]
+    for title, where in DOORS.items():
+        module, _, name = where.partition(":")
+        registry = getattr(import_module(f"rdf_kgeval.{module}"), name)
+        rows = [f"| `{entry.name}` | {entry.sentence} |" for entry in registry.values()]
+        parts += [f"## {title}", "\n".join(["| name | what it is |", "| --- | --- |", *rows])]
     return "\n\n".join(parts)
 
 
