@@ -37,7 +37,7 @@ def plan(
     from rdf_kgeval.evaluation.methods import METHODS
     from rdf_kgeval.evaluation.policies import ALL_CANDIDATES
     from rdf_kgeval.evaluation.settings import methods_of
-    from rdf_kgeval.evaluation.simulation import plan as simulate_all
+    from rdf_kgeval.evaluation.simulation import expected_costs
     from rdf_kgeval.runs.run import open_run
 
     graph = open_run(run).graph
@@ -48,7 +48,7 @@ def plan(
     ]
     methods = methods_of(",".join(names), budget=None, margin=margin, level=level)
     with progress_bar() as progress:
-        rows = simulate_all(graph, methods, expect, told=lambda i, n: progress("simulation", i, n))
+        rows = expected_costs(graph, methods, expect, told=lambda i, n: progress("simulation", i, n))
     if as_json:
         print_json({"rows": rows})
         return
