@@ -231,11 +231,13 @@ def to_verdicts(evaluation: State, answers: Iterable[TaskAnswer], exported: Iter
             known += 1
             continue
         first = next(iter(said.values()), None)
-        request = Request(position, Drawn.CONTROL, workers=evaluation.settings.redundancy)
+        redundancy = evaluation.settings.redundancy
         if first is not None:
-            request = Request(position, first.drawn, first.probability, first.workers or request.workers)
+            request = Request.of(first, position, redundancy)
         elif task in asked and position in draws:
             request = draws[position]
+        else:
+            request = Request(position, Drawn.CONTROL, workers=redundancy)
         target = others if request.drawn is Drawn.CONTROL else drawn
         target.append(evaluation.verdict(request, answer, worker))
     return Imported([*drawn, *others], known)
