@@ -1,9 +1,12 @@
-"""What mkdocs needs beyond Markdown: reference pages made from the program, and formulas as MathML."""
+"""What mkdocs needs beyond Markdown: pages and tables made from the program, and formulas as MathML."""
 
+import ast
 import os
 import re
+import tomllib
 from dataclasses import fields
 from html import unescape
+from importlib import import_module
 from pathlib import Path
 
 import rdflib
@@ -18,8 +21,18 @@ import rdf_kgeval
 from rdf_kgeval.cli import app
 
 ROOT = Path(__file__).parents[1]
-NOTE = re.compile(r"^```(\w+) (?:file=(\S+)|\S+)$", re.MULTILINE)
+NOTE = re.compile(r"^```(\w+) (?:(?:file|patch)=(\S+)|(?!title=)\S+)$", re.MULTILINE)
+INCLUDED = re.compile(r"^```(\w+) from=([^\s:]+):(\S+)\n.*?^```$", re.MULTILINE | re.DOTALL)
+LINES = re.compile(r"<!-- lines of (\S+) -->")
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
+DOORS = {
+    "Methods (`--policy`, `--estimator`): people are asked about ...": "evaluation.methods:METHODS",
+    "Rules (`--rules`), by the suffix of a file": "rules.dialects:DIALECTS",
+    "Sources": "sources.load:SOURCES",
+    "Drawers (`--in-place`), by what the store can do": "sources.draws.sampler:DRAWERS",
+    "Several answers on a belief (`--votes`)": "verdicts.aggregation:AGGREGATORS",
+    "Formats of the report (`--format`)": "publishing.outputs:OUTPUTS",
+}
 SECTIONS = (
     ("Classes", (OWL.Class,), {"subclass of": RDFS.subClassOf}),
     (
@@ -33,13 +46,20 @@ SECTIONS = (
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the reference pages."""
-    for name, make in (("cli", cli), ("api", api), ("vocabulary", vocabulary)):
+    for name, make in (("cli", cli), ("choices", choices), ("api", api), ("vocabulary", vocabulary)):
         files.append(File.generated(config, f"reference/{name}.md", content=make()))
     return files
 
 
 def on_page_markdown(markdown: str, **_: object) -> str:
-    """Take off the notes by which tests know what to do with a block; a file's name becomes its title."""
+    """Fill in what is made from the source; take off the notes by which tests know what a block is for."""
+    files = LINES.findall(markdown)
+    markdown = markdown.replace("<!-- rooms -->", rooms())
+    markdown = markdown.replace("<!-- lines in all -->", f"{sum(map(lines_of, files)):,}")
+    markdown = LINES.sub(lambda m: f"{lines_of(m[1]):,}", markdown)
+    markdown = INCLUDED.sub(
+        lambda m: f'```{m[1]} title="{m[2]}"\n{part_of(ROOT / m[2], m[3])}\n```', markdown
+    )
     return NOTE.sub(lambda m: f"```{m[1]}" + (f' title="{m[2]}"' if m[2] else ""), markdown)
 
 
@@ -52,6 +72,45 @@ def on_page_content(html: str, **_: object) -> str:
     return FORMULA.sub(draw, html)
 
 
+def lines_of(file: str) -> int:
+    """Count the lines of a file of the repository."""
+    return len((ROOT / file).read_text().splitlines())
+
+
+def part_of(file: Path, name: str) -> str:
+    """Return a definition of a module with its docstring, or the tables of a TOML file below a name."""
+    text = file.read_text()
+    if file.suffix == ".toml":
+        tables = re.split(r"\n(?=\[)", text)
+        return "\n".join(table for table in tables if table.lstrip("[").startswith(name)).rstrip()
+    body = ast.parse(text).body
+    for at, node in enumerate(body):
+        targets = node.targets if isinstance(node, ast.Assign) else [node]
+        if name in (getattr(target, "name", getattr(target, "id", None)) for target in targets):
+            first = min([node, *getattr(node, "decorator_list", [])], key=lambda part: part.lineno).lineno
+            documented = at + 1 < len(body) and isinstance(node, ast.Assign) and _is_text(body[at + 1])
+            last = (body[at + 1] if documented else node).end_lineno
+            return "\n".join(text.splitlines()[first - 1 : last])
+    raise LookupError(f"{file} defines no {name}")
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def rooms() -> str:
+    """List the rooms from the highest layer of the import contract to the lowest, by their docstrings."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    layers = project["tool"]["importlinter"]["contracts"][0]["layers"]
+    rows = ["| room | what it is for |", "| --- | --- |"]
+    for name in " | ".join(layers).split(" | "):
+        folder = ROOT / "rdf_kgeval" / name
+        if folder.is_dir():
+            text = ast.get_docstring(ast.parse((folder / "__init__.py").read_text())) or ""
+            rows.append(f"| `{name}/` | {' '.join(text.split(chr(10) * 2)[0].split())} |")
+    return "\n".join(rows)
+
+
 def cli() -> str:
     """Every command, as `--help` describes it."""
     os.environ["COLUMNS"] = "86"
@@ -60,6 +119,17 @@ def cli() -> str:
         help_ = CliRunner().invoke(app, [*name.split(), "--help"], prog_name="kgeval").stdout
         text = "\n".join(line.rstrip() for line in help_.strip().splitlines())
         parts += [f"## kgeval {name}", f"```text\n{text}\n```"]
+    return "\n\n".join(parts)
+
+
+def choices() -> str:
+    """Every member of every registry, by its sentence."""
+    parts = ["# Choices", "What can be chosen by name, and what each name stands for."]
+    for title, where in DOORS.items():
+        module, _, name = where.partition(":")
+        registry = getattr(import_module(f"rdf_kgeval.{module}"), name)
+        rows = [f"| `{entry.name}` | {entry.sentence} |" for entry in registry.values()]
+        parts += [f"## {title}", "\n".join(["| name | what it is |", "| --- | --- |", *rows])]
     return "\n\n".join(parts)
 
 

@@ -3,6 +3,8 @@
 A word after the language says what a block is:
 
 - `file=NAME` is written to that file;
+- `patch=NAME` is a change to that file: lines with `+` are added between the others, which it must have once;
+- `from=NAME:PART` is filled in from that file when the site is built;
 - `output` is what the block before it prints; `...` stands for anything, on a line of its own for any lines;
 - `serve` is a server that runs until the end of the page;
 - `people` is a kgeval that shows pages to annotators: here they answer by the folder's `gold.csv`, or by that
@@ -57,9 +59,10 @@ class Reader:
     Args:
         folder: where to work.
         addresses: what stands in for the addresses that the page names, such as {"localhost:7878": ...}.
+        environ: variables to set.
     """
 
-    def __init__(self, folder: Path, addresses: Mapping[str, str]) -> None:
+    def __init__(self, folder: Path, addresses: Mapping[str, str], **environ: str) -> None:
         self.ran = 0
         self._folder = folder
         self._addresses = addresses
@@ -69,7 +72,7 @@ class Reader:
         home.mkdir()
         (folder / "examples").symlink_to(EXAMPLES)
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        self._environ = {**os.environ, "PATH": path, "COLUMNS": str(COLUMNS), "HOME": str(home)}
+        self._environ = {**os.environ, "PATH": path, "COLUMNS": str(COLUMNS), "HOME": str(home), **environ}
 
     def follow(self, page: list[Block]) -> None:
         """Do what the page says; fails where something else happens."""
@@ -87,10 +90,12 @@ class Reader:
             path = self._folder / value
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(block.body)
+        elif note == "patch":
+            patch(self._folder / value, block.body)
         elif note == "output":
             assert self._output is not None, f"nothing ran before\n{block.body}"
             assert pattern(block.body).fullmatch(self._output), f"{self._output}\nis not\n{block.body}"
-        elif block.language in ("sh", "python") and note not in ("skip", "install"):
+        elif block.language in ("sh", "python") and note not in ("skip", "install", "from"):
             assert note in ("", "serve", "people", "types"), f"unknown note {block.note}"
             self.ran += 1
             if note == "serve":
@@ -169,6 +174,16 @@ class Reader:
             output = output.replace(stand_in, address)
         lines = (line.rstrip() for line in COMPILING.sub("", output).splitlines())
         return "\n".join(lines).strip("\n") + "\n"
+
+
+def patch(file: Path, change: str) -> None:
+    """Apply a change as `diff` shows it; only additions are known."""
+    lines = change.splitlines()
+    before = "".join(f"{line[1:]}\n" for line in lines if not line.startswith("+"))
+    after = "".join(f"{line[1:]}\n" for line in lines)
+    text = file.read_text()
+    assert text.count(before) == 1, f"{file} does not have once\n{before}"
+    file.write_text(text.replace(before, after))
 
 
 async def _answer(link: str, label: Mapping[str, bool]) -> None:

@@ -16,7 +16,9 @@ from tests.support.blocks import Block, Reader, blocks, pattern
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
-PAGES = [README, *sorted((ROOT / "docs").rglob("*.md"))]
+EXTENDING = ROOT / "docs" / "develop" / "extending.md"
+"""Changes the package, so `test_extending.py` runs it in a copy."""
+PAGES = [README, ROOT / "CONTRIBUTING.md", *sorted({*(ROOT / "docs").rglob("*.md")} - {EXTENDING})]
 
 
 def name(page: Path) -> str:
@@ -103,6 +105,18 @@ def test_the_site_builds(tmp_path: Path) -> None:
     assert [str(path) for path, page in pages.items() if "```" in page] == []  # no fence was misread
     assert "<math" in pages[Path("method.html")]
     assert "arithmatex" not in pages[Path("method.html")]
+    architecture, extending = (
+        pages[Path("develop", f"{name}.html")] for name in ("architecture", "extending")
+    )
+    for room in (ROOT / "rdf_kgeval").glob("*/__init__.py"):
+        assert f"<code>{room.parent.name}/</code></td>" in architecture
+    core = (ROOT / "rdf_kgeval" / "pipeline.py").read_text().count("\n")
+    assert f'<code>pipeline.py</code></td>\n<td style="text-align: right;">{core}</td>' in architecture
+    assert "acyclic_siblings" in architecture
+    assert (
+        len(re.findall("""<span class="nc">(?:Design|Source|Oracle|Drawer|Votes)</span>""", extending)) == 5
+    )
+    assert "<!-- " not in re.sub("<head>.*</head>", "", architecture, flags=re.DOTALL)
 
 
 FIGURE = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
