@@ -15,13 +15,12 @@ from urllib.parse import urlsplit
 
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
+from rdf_kgeval.verdicts.oracles import is_file
 
 TABLES = ("source", "rules", "evaluation", "publish")
 """The headings."""
 _RULES = ("ontology", "rules", "mine", "follow-imports", "max-groundings")
 _SECRET = re.compile("kgeval.*|.*(user|passw|token|auth|credential|secret|key).*", re.IGNORECASE)
-_WORDS = {"oracle": ("prompt", "web")}
-"""What is said instead of a path."""
 _LONGEST = 1_000_000
 
 
@@ -150,7 +149,7 @@ def _text(place: str, path: Path, option: _Option, value: object) -> str:
         raise InputError(f"{place}: {option.name} is empty or holds a character that cannot be seen")
     if option.name.endswith("endpoint"):
         _refuse_secrets(place, option.name, value)
-    is_path = option.is_path or value not in _WORDS.get(option.name, (value,))
+    is_path = option.is_path or (option.name == "oracle" and is_file(value))
     return str(path.parent / value) if is_path and value != "-" else value
 
 
