@@ -13,6 +13,7 @@ from rdf_kgeval.cli.terminal import progress_bar, say
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.evaluation.settings import Option, Settings
 from rdf_kgeval.namespaces import LABEL_PROPERTIES
+from rdf_kgeval.rules.dialects import DIALECTS
 
 if TYPE_CHECKING:
     from rdf_kgeval.engines.engine import Engine
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from rdf_kgeval.runs.run import Run
     from rdf_kgeval.sources.load import Sources
 
+_RULE_FILES = ", ".join(dialect.files for dialect in DIALECTS.values())
 Chosen = dict[str, Any]
 """Fields of `Settings` that the user gave, by name; the others are as the run has them."""
 _Command = Callable[..., None]
@@ -102,9 +104,7 @@ class SourceOptions:
     ] = None
     rules: Annotated[
         list[Path] | None,
-        typer.Option(
-            metavar="PATH", help="Rules: .rq, SHACL, AMIE or AnyBURL files, or folders (repeatable)."
-        ),
+        typer.Option(metavar="PATH", help=f"Rules: {_RULE_FILES} files, or folders (repeatable)."),
     ] = None
     mine: Annotated[
         bool | None, typer.Option("--mine/--no-mine", help="Mine rules from the beliefs themselves.")
