@@ -29,18 +29,18 @@ from rdf_kgeval.cli.oracle import (
     ask_all,
     only,
     pages,
-    refuse_in_place,
     serves_pages,
 )
 from rdf_kgeval.cli.output import check, check_output, deliver, print_groups, report
 from rdf_kgeval.cli.terminal import print_json, say
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
+from rdf_kgeval.evaluation.methods import METHODS
 from rdf_kgeval.evaluation.settings import Settings
 from rdf_kgeval.verdicts.oracles import choose_oracle, is_interactive
 
 DEFAULT_RUN = Path("kgeval-run")
-"""Where the answers of people are kept who named no run directory."""
+"""Run directory for the answers of people who named none."""
 
 
 @takes(Settings, SourceOptions, EngineOptions, OutputOptions)
@@ -85,14 +85,14 @@ def evaluate(
         chosen = choose_oracle(oracle, only(annotator))
         consult, people = answers(chosen), is_interactive(chosen)
     with _folder(run, people=people) as folder:
-        with engine:  # one that cannot start is found out before anybody answers
+        with engine:  # an engine that cannot start fails before anybody answers
             if folder.exists():
                 opened = open_run(folder, engine)
                 if options.given:
                     opened.check_sources(options.sources())
             else:
                 if options.in_place:
-                    refuse_in_place(method)
+                    METHODS[Settings().changed(**method).method].check_in_place()
                 opened = options.prepare(folder, engine, method, discover=True)
         endpoint = options.sources().endpoint if options.in_place else None
         evaluation = ask_all(opened, consult, method, endpoint)

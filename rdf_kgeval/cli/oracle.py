@@ -1,4 +1,4 @@
-"""Who answers: the option --oracle, and a `Consult` made of what it names."""
+"""Choose who answers, by the option --oracle, and ask them."""
 
 import os
 from collections.abc import Mapping
@@ -9,7 +9,6 @@ import typer
 from rdf_kgeval.cli.options import Chosen
 from rdf_kgeval.cli.terminal import open_browser, progress_bar, say
 from rdf_kgeval.common.text import printable
-from rdf_kgeval.evaluation.settings import Settings
 from rdf_kgeval.verdicts.oracles import GOLD, ORACLES, is_interactive
 
 if TYPE_CHECKING:
@@ -34,17 +33,10 @@ Annotators = Annotated[
 ]
 
 
-def refuse_in_place(method: Chosen) -> None:
-    """Raise an error for a method that must see all beliefs."""
-    from rdf_kgeval.evaluation.methods import METHODS
-
-    METHODS[Settings().changed(**method).method].check_in_place()
-
-
 def ask_all(
     opened: "Run", consult: "Consult", method: Chosen, endpoint: "Endpoint | None" = None
 ) -> "Evaluation":
-    """Ask until the evaluation stops, and say whether the store has changed meanwhile."""
+    """Ask until the evaluation stops, and report a change of the store."""
     from rdf_kgeval.pipeline import ask
 
     evaluation = ask(opened, consult, method, os.cpu_count() or 1, endpoint, progress_bar)
@@ -54,7 +46,7 @@ def ask_all(
 
 
 def answers(oracle: "Oracle") -> "Consult":
-    """Make a consult of an oracle, and say how far it is."""
+    """Make a `Consult` that asks an oracle and shows progress."""
     from rdf_kgeval.evaluation.consult import consult
 
     people = is_interactive(oracle)
@@ -79,7 +71,7 @@ def answers(oracle: "Oracle") -> "Consult":
 
 
 def pages(*, browse: bool = False, **serving: Any) -> "Consult":
-    """Make a consult of web pages, and tell people their links."""
+    """Make a `Consult` that serves web pages and prints their links."""
     from rdf_kgeval.web.server import Pages, Serving
 
     told: set[str] = set()
@@ -101,14 +93,14 @@ def serves_pages(oracle: str) -> bool:
 
 
 def only(names: list[str] | None) -> str:
-    """Return the one name that a terminal can log answers under."""
+    """Return the name under which answers at the terminal are logged."""
     if names and len(names) > 1:
         raise typer.BadParameter("several annotators need a page each: use --oracle web")
     return names[0] if names else "me"
 
 
 def _tell_notes(evaluation: "Evaluation", told: set[str], *, people: bool) -> None:
-    """Say once what users must know before anybody answers."""
+    """Print each note for users once, before anybody answers."""
     notes = []
     if evaluation.stopped:
         notes.append(f"nothing to ask: {evaluation.stopped}")

@@ -1,4 +1,4 @@
-"""Oracles: whoever answers questions, and who can be chosen by name.
+"""Oracles, which answer questions, and how users choose one.
 
 An oracle is an object with `annotator`, `interactive` and `ask`, or a function. A new one that users choose
 by name is a class in a module of its own, and a line of `ORACLES`; one of the user's own is named
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Wish(StrEnum):
-    """A request of a person in place of an answer."""
+    """Request of a person in place of an answer."""
 
     SKIP = "skip"
     UNDO = "undo"
@@ -36,14 +36,14 @@ class Wish(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """Put one belief to a person; what a person reads is made when it is read."""
+    """Ask about one belief; its texts are made when they are read."""
 
     position: int
     """Its place among the beliefs to be evaluated."""
     row: int
     names: "Names"
     progress: str
-    """How far the evaluation is, such as "12 of 140"."""
+    """Number of the question, such as "12 of 140"."""
 
     @cached_property
     def triple(self) -> "Triple":
@@ -62,7 +62,7 @@ class Question:
 
 
 class Oracle(Protocol):
-    """Answers questions."""
+    """Answer questions."""
 
     @property
     def annotator(self) -> str:
@@ -80,14 +80,14 @@ class Oracle(Protocol):
 
 
 AnswerFunction = Callable[[Question], bool | Answer | None]
-"""Answers a question; None skips it."""
+"""Answer a question; None skips it."""
 
 
 class FunctionOracle:
     """Answer by a function.
 
     Args:
-        function: what it has no answer to is skipped; when nothing else is left to ask, asking ends.
+        function: a question that it returns None for is skipped, until only such questions are left.
     """
 
     interactive = False
@@ -103,7 +103,7 @@ class FunctionOracle:
         """Call the function.
 
         Raises:
-            InputError: it returned something else than an answer.
+            InputError: it returned something other than an answer.
         """
         given = self._function(question)
         if given is None:
@@ -135,7 +135,7 @@ class PromptOracle:
         self._screen = screen or sys.stderr
 
     def ask(self, question: Question) -> Answer | Wish:
-        """Show the belief and wait for one of the words or its first letter; the end of input quits."""
+        """Show the belief and read an answer or wish, or its first letter; the end of input quits."""
         self._show(f"\n{question.progress}: {printable(question.sentence, 300)}")
         self._show(f"  {printable(' '.join(question.triple), 500)}")
         self._show(f"  {question.search}")
@@ -158,20 +158,20 @@ class PromptOracle:
 
 @dataclass(frozen=True)
 class NamedOracle(Entry):
-    """An oracle that users choose by name; its code takes the annotator's name."""
+    """Oracle that users choose by name; its code takes the annotator's name."""
 
     pages: bool = False
-    """Whether it serves pages to several people instead, as a `Consult`."""
+    """Whether it is a `Consult` that serves pages to several people, not an `Oracle`."""
 
 
 GOLD = Entry("GOLD.csv", "verdicts.gold:GoldOracle", "a file with labels")
-"""The oracle for every other name, which is a path."""
+"""Oracle for every other name, which is a path."""
 ORACLES = Registry(
     "oracle",
     NamedOracle("prompt", "verdicts.oracles:PromptOracle", "you here"),
     NamedOracle("web", "web.server:Pages", "people on a web page", pages=True),
 )
-"""Oracles by name."""
+"""Oracles by name, for `--oracle`."""
 
 
 def as_oracle(given: Oracle | AnswerFunction) -> Oracle:
