@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.coupling.graph import CouplingGraph
 from rdf_kgeval.errors import InputError
@@ -18,7 +19,6 @@ from rdf_kgeval.evaluation.consult import consult
 from rdf_kgeval.evaluation.settings import Settings
 from rdf_kgeval.evaluation.state import State
 from rdf_kgeval.runs.run import Run, draw_further, look_for_changes, open_log, open_run
-from rdf_kgeval.sources.files import Progress
 from rdf_kgeval.verdicts.log import LogRecord, read_log
 from rdf_kgeval.verdicts.oracles import AnswerFunction, Oracle, as_oracle
 

@@ -14,7 +14,7 @@ from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
 
 if TYPE_CHECKING:
-    from rdf_kgeval.sources.files import Progress
+    from rdf_kgeval.common.progress import Progress
 
 
 def print_json(value: object) -> None:

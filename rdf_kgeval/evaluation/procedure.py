@@ -4,10 +4,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Protocol
 
+from rdf_kgeval.common.progress import StepProgress
 from rdf_kgeval.common.types import Float64s, Int32s
 from rdf_kgeval.coupling.graph import Thetas
 from rdf_kgeval.estimation.design import Estimate
-from rdf_kgeval.inference.lookahead import Progress
 from rdf_kgeval.verdicts.ledger import Finding
 from rdf_kgeval.verdicts.log import Drawn
 
@@ -67,7 +67,7 @@ class Procedure(Protocol):
         """Return each rule's weights, learned from the verdicts."""
         ...
 
-    def next(self, k: int, without: Collection[int], progress: Progress | None = None) -> list[Request]:
+    def next(self, k: int, without: Collection[int], progress: StepProgress | None = None) -> list[Request]:
         """Choose up to k beliefs to ask, none of them in `without`."""
         ...
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from rdf_kgeval.beliefs.names import Names
 from rdf_kgeval.beliefs.terms import iri
+from rdf_kgeval.common.progress import StepProgress
 from rdf_kgeval.common.types import Int32s
 from rdf_kgeval.coupling.graph import CouplingGraph
 from rdf_kgeval.errors import InputError
@@ -24,7 +25,6 @@ from rdf_kgeval.evaluation.procedure import Point, Procedure, Request
 from rdf_kgeval.evaluation.sampling_procedure import SamplingProcedure
 from rdf_kgeval.evaluation.settings import MOST_WORKERS, Settings
 from rdf_kgeval.inference.infer import Inference, infer_rows
-from rdf_kgeval.inference.lookahead import Progress
 from rdf_kgeval.inference.rule_weights import updated_thetas
 from rdf_kgeval.inference.solver.solve import Solve
 from rdf_kgeval.verdicts.ledger import Finding, Ledger
@@ -103,7 +103,7 @@ class State:
         )
 
     def next(
-        self, k: int = 1, without: Collection[int] = (), progress: Progress | None = None
+        self, k: int = 1, without: Collection[int] = (), progress: StepProgress | None = None
     ) -> list[Request]:
         """Up to k beliefs to ask now.
 

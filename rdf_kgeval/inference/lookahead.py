@@ -1,11 +1,12 @@
 """Inference that follows verdicts one by one, and knows what each further verdict would bring."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
 from rdf_kgeval.common.kernels import kernel
 from rdf_kgeval.common.memory import in_words
+from rdf_kgeval.common.progress import StepProgress
 from rdf_kgeval.common.types import Bools, Float64s, Int8s, Int32s, Int64s
 from rdf_kgeval.coupling.graph import CouplingGraph, Thetas
 from rdf_kgeval.errors import InputError
@@ -22,9 +23,6 @@ MOST_KEPT = 50_000_000
 """Entries of the lists that say on which atoms a kept what-if depends; longer lists name a component."""
 CHUNK = 4_096
 """What-ifs are asked for so many beliefs at a time."""
-
-Progress = Callable[[int, int], None]
-"""Takes how many what-ifs are done, and of how many."""
 
 
 class Live:
@@ -85,7 +83,7 @@ class Live:
             self._search.clamp(variable, value)
             self._gains.forget(self._search.commit())
 
-    def gains(self, positions: Int32s, progress: Progress | None = None) -> Int64s:
+    def gains(self, positions: Int32s, progress: StepProgress | None = None) -> Int64s:
         """How many more beliefs would be inferred: one row per belief, if it were false and if true."""
         variables = self._variable[positions]
         coupled = variables >= 0
@@ -115,7 +113,7 @@ class _Gains:
         self._indptr = np.zeros(1, np.int64)
         self._members = np.empty(0, np.int32)
 
-    def of(self, variables: Int32s, progress: Progress | None) -> Int64s:
+    def of(self, variables: Int32s, progress: StepProgress | None) -> Int64s:
         stale = np.unique(variables[~self._fresh[variables]])
         for begin in range(0, len(stale), CHUNK):
             self._ask(stale[begin : begin + CHUNK])

@@ -14,6 +14,7 @@ from typing import Any
 
 from rdf_kgeval.beliefs.table import Beliefs
 from rdf_kgeval.common.http.credentials import is_redacted
+from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.coupling.graph import CouplingGraph, couple
 from rdf_kgeval.errors import EndpointError, RunError
@@ -23,7 +24,6 @@ from rdf_kgeval.runs.layout import RunLayout
 from rdf_kgeval.sources.draws.log import DrawLog, DrawLogRecord, beliefs_of, notes_of, read_draws
 from rdf_kgeval.sources.draws.sampler import ChangedError, InPlaceSampler, check_in_place
 from rdf_kgeval.sources.endpoint.client import Endpoint, RetryPolicy
-from rdf_kgeval.sources.files import Progress
 from rdf_kgeval.sources.load import InPlace, Loaded, Sources, read_context
 from rdf_kgeval.sources.scope import Scope, parse_scope_query
 

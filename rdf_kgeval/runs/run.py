@@ -17,6 +17,7 @@ import pyoxigraph as ox
 from rdf_kgeval.beliefs.names import Names
 from rdf_kgeval.beliefs.table import Beliefs, Role
 from rdf_kgeval.common.memory import Space
+from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.common.validation import checked
 from rdf_kgeval.coupling.graph import CouplingGraph
@@ -25,7 +26,6 @@ from rdf_kgeval.errors import EndpointError, InputError, RunError
 from rdf_kgeval.runs.config import check_digests, digest_of, read_config, write_config
 from rdf_kgeval.runs.layout import RunLayout
 from rdf_kgeval.sources.endpoint.client import Endpoint
-from rdf_kgeval.sources.files import Progress
 from rdf_kgeval.sources.load import Sources
 from rdf_kgeval.verdicts.log import LogRecord, VerdictLog, belief_of
 

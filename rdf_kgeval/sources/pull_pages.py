@@ -1,6 +1,6 @@
-"""Pages of triples on disk, each written whole or not at all, and the tally of what is in them.
+"""Pages of triples on disk, each written whole or not at all, and the tally of their rows.
 
-A page is N-Triples. A row that is not valid RDF stands in it as a comment, so that it is counted too.
+A page is N-Triples. A row that is not valid RDF is a comment in it, so that it counts as a row.
 """
 
 import os
@@ -52,12 +52,12 @@ def read_page(path: Path) -> Page:
 
 @dataclass
 class Tally:
-    """What some pages hold."""
+    """Counts of the rows of some pages."""
 
     pages: int = 0
     rows: int = 0
     rewritten: int = 0
-    """Literals that a store may have changed."""
+    """Number of literals that a store may have rewritten."""
     renumbered: bool = False
     """Whether blank nodes are numbered anew in each response."""
     skipped: set[int] = field(default_factory=set)
@@ -82,17 +82,17 @@ class Tally:
 
     @property
     def named(self) -> int:
-        """Distinct rows without a blank node."""
+        """The number of distinct rows without a blank node."""
         return len(np.unique(np.array(self._named)))
 
     @property
     def distinct(self) -> int:
-        """Distinct rows, as far as they can be told apart."""
+        """The number of distinct rows, as far as they can be distinguished."""
         return self.named + len(np.unique(np.array(self._blank)))
 
     @property
     def is_ambiguous(self) -> bool:
-        """Whether a row that came twice would count as two."""
+        """Whether a row that came twice may count as two."""
         return self.renumbered and self.pages > 1
 
     def has_named_rows_of(self, other: "Tally") -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 
 from rdf_kgeval.beliefs.names import readable
 from rdf_kgeval.beliefs.table import Triple
+from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.evaluation.methods import METHODS
 from rdf_kgeval.evaluation.procedure import Point
@@ -19,7 +20,6 @@ from rdf_kgeval.inference.explanation import explain, reason
 from rdf_kgeval.inference.model import UNKNOWN
 from rdf_kgeval.inference.rule_weights import track_rules
 from rdf_kgeval.publishing.record import Record
-from rdf_kgeval.sources.files import Progress
 from rdf_kgeval.verdicts.log import AMBIGUOUS, FALSE, TRUE, Answer, standing
 
 SUSPICIOUS = 25
