@@ -173,7 +173,7 @@ def repeat_config(config: Mapping[str, Any]) -> str:
     options = dict(config.get("options", {}))
     rules = {key: options.pop(key) for key in _RULES if key in options}
     settings = Settings(**chosen).options() if (chosen := config.get("evaluation")) else {}
-    evaluation = {long_name(key): value for key, value in settings.items()}
+    evaluation = {long_name(key): value for key, value in sorted(settings.items())}
     return write_config_file({"source": options, "rules": rules, "evaluation": evaluation})
 
 
