@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from rdf_kgeval.cli.options import OutputOptions
-from rdf_kgeval.cli.terminal import print_json, progress_bar, say, write_whole
+from rdf_kgeval.cli.terminal import print_json, progress_bar, say
+from rdf_kgeval.common.disk import write_text
 from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.evaluation.result import missed_thresholds
@@ -153,5 +154,5 @@ def report_to(
     output = OUTPUTS.choose(format_).load()
     with progress_bar() as progress:
         found = gather(evaluation, run.config, progress, **thresholds)
-    write_whole(path, output(found))
+    write_text(path, output(found))
     say(f"report: {printable(str(path))}")

@@ -9,7 +9,7 @@ from rdf_kgeval.common.types import Float64s, Int32s
 from rdf_kgeval.coupling.graph import Thetas
 from rdf_kgeval.estimation.design import Estimate
 from rdf_kgeval.verdicts.ledger import Finding
-from rdf_kgeval.verdicts.log import Drawn
+from rdf_kgeval.verdicts.log import Drawn, Verdict
 
 
 def spread(count: int, most: int | None) -> list[int]:
@@ -32,6 +32,17 @@ class Request:
     probability: float | None = None
     workers: int = 1
     """Number of annotators to show it to."""
+
+    @classmethod
+    def of(cls, verdict: Verdict, position: int, redundancy: int) -> "Request":
+        """Return the request that a verdict answers.
+
+        Args:
+            verdict: an answer on the belief.
+            position: the belief's.
+            redundancy: annotators for each belief, where the verdict does not say.
+        """
+        return cls(position, verdict.drawn, verdict.probability, verdict.workers or redundancy)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from rdf_kgeval.evaluation.methods import Method
 from rdf_kgeval.evaluation.procedure import Point, Request, spread
 from rdf_kgeval.inference.infer import infer_rows
 from rdf_kgeval.inference.rule_weights import updated_thetas
-from rdf_kgeval.inference.solver.solve import Solve
+from rdf_kgeval.inference.solver.solve import Solve, solve
 from rdf_kgeval.verdicts.ledger import Finding
 from rdf_kgeval.verdicts.log import AMBIGUOUS, FALSE, NOT_ASKED, TRUE, Drawn
 
@@ -39,7 +39,7 @@ class SamplingProcedure:
     """
 
     def __init__(
-        self, graph: CouplingGraph, method: Method, options: DesignOptions, *, solve: Solve | None = None
+        self, graph: CouplingGraph, method: Method, options: DesignOptions, *, solve: Solve = solve
     ) -> None:
         """Start a design.
 

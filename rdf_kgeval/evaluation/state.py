@@ -26,7 +26,7 @@ from rdf_kgeval.evaluation.sampling_procedure import SamplingProcedure
 from rdf_kgeval.evaluation.settings import MOST_WORKERS, Settings
 from rdf_kgeval.inference.infer import Inference, infer_rows
 from rdf_kgeval.inference.rule_weights import updated_thetas
-from rdf_kgeval.inference.solver.solve import Solve
+from rdf_kgeval.inference.solver.solve import Solve, solve
 from rdf_kgeval.verdicts.ledger import Finding, Ledger
 from rdf_kgeval.verdicts.log import (
     AMBIGUOUS,
@@ -61,7 +61,7 @@ class State:
         append: Callable[..., None] | None = None,
         names: Names | None = None,
         threads: int = 1,
-        solve: Solve | None = None,
+        solve: Solve = solve,
     ) -> None:
         """Replay a log.
 

@@ -1,7 +1,6 @@
 """Write rules as files that people edit and `read_rules` reads: CONSTRUCT templates or SHACL rules."""
 
 import re
-import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -9,6 +8,7 @@ from pathlib import Path
 import rdflib
 
 from rdf_kgeval.beliefs.terms import iri, local_name
+from rdf_kgeval.common.disk import replacing
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.namespaces import KGE, RDF_TYPE
@@ -29,21 +29,23 @@ def write_templates(rules: Sequence[Rule], folder: Path) -> None:
     """
     prefixes = choose_prefixes(rules)
     check_absent(folder)
-    partial = folder.with_name(folder.name + ".partial")
     try:
-        partial.mkdir()
+        with replacing(folder, ".partial") as partial:
+            _make(partial)
+            for rule in rules:
+                (partial / f"{rule.id}.rq").write_text(to_template(rule, prefixes), encoding="utf-8")
     except OSError as error:
-        raise InputError(
-            f"{printable(str(partial))} cannot be made ({error.strerror}); choose another folder"
-        ) from error
-    try:
-        for rule in rules:
-            (partial / f"{rule.id}.rq").write_text(to_template(rule, prefixes), encoding="utf-8")
-        partial.rename(folder)
-    except OSError as error:
-        shutil.rmtree(partial, ignore_errors=True)
         raise InputError(
             f"{printable(str(folder))} cannot be written ({error.strerror}); choose another folder"
+        ) from error
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir()
+    except OSError as error:
+        raise InputError(
+            f"{printable(str(folder))} cannot be made ({error.strerror}); choose another folder"
         ) from error
 
 

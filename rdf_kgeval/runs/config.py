@@ -5,14 +5,12 @@ It has the SHA-256 of every file that never changes, and a check sum of itself.
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from rdf_kgeval.common.arrays import damaged
-from rdf_kgeval.common.disk import read_plain
+from rdf_kgeval.common.disk import read_plain, replacing, sha256_of, sync
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.common.validation import fits
 from rdf_kgeval.errors import RunError
@@ -69,7 +67,7 @@ def check_digests(folder: Path, config: Mapping[str, Any]) -> None:
     for name, digest in config["sha256"].items():
         path = folder / name
         try:
-            if path.is_file() and digest_of(path) == digest:
+            if path.is_file() and sha256_of(path) == digest:
                 continue
         except OSError as error:
             raise damaged(path, error.strerror or "it cannot be read") from error
@@ -88,35 +86,15 @@ def write_config(folder: Path, config: Mapping[str, Any]) -> None:
     """
     config = {**config, "check": _check_sum(config)}
     text = json.dumps(config, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
-    path = RunLayout(folder).config
-    new = path.with_name(path.name + ".new")
     try:
-        new.write_text(text, encoding="utf-8")
-        sync(new)
-        new.replace(path)
+        with replacing(RunLayout(folder).config) as new:
+            new.write_text(text, encoding="utf-8")
         sync(folder)
     except OSError as error:
-        with suppress(OSError):
-            new.unlink(missing_ok=True)
         raise RunError(f"{printable(str(folder))} cannot be written: {error.strerror}") from error
 
 
 def digests(folder: Path) -> dict[str, str]:
     """Of every file of the beliefs and the coupling graph, which never change."""
     files = (path for part in RunLayout(folder).parts for path in sorted(part.iterdir()))
-    return {str(path.relative_to(folder)): digest_of(path) for path in files}
-
-
-def digest_of(path: Path) -> str:
-    """The SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def sync(path: Path) -> None:
-    """Have a file or folder on disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    return {str(path.relative_to(folder)): sha256_of(path) for path in files}

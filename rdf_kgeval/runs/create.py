@@ -14,15 +14,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rdf_kgeval.beliefs.table import Beliefs
+from rdf_kgeval.common.disk import sha256_of, sync
 from rdf_kgeval.common.memory import RAM, Space
 from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.coupling.graph import CouplingGraph, couple
 from rdf_kgeval.coupling.grounding import MAX_GROUNDINGS
 from rdf_kgeval.engines.engine import LOCAL, Engine
-from rdf_kgeval.errors import InputError, KgevalError, RunError
+from rdf_kgeval.errors import KgevalError, RunError, TooManyGroundings
 from rdf_kgeval.rules.rule import Rule
-from rdf_kgeval.runs.config import FORMAT, digest_of, digests, sync, write_config
+from rdf_kgeval.runs.config import FORMAT, digests, write_config
 from rdf_kgeval.runs.discovery import propose_rules, propose_scope
 from rdf_kgeval.runs.drawn import draw_run, save_graph
 from rdf_kgeval.runs.layout import RunLayout
@@ -150,7 +151,7 @@ def _couple(
             with coupling.engine.tables(space) as tables:
                 most = coupling.max_groundings
                 return couple(beliefs, rules, max_groundings=most, space=space, tables=tables), notes
-        except InputError:
+        except TooManyGroundings:
             if not coupling.discover or not rules:
                 raise
             rules = rules[: len(rules) // 2]  # the surest come first
@@ -177,7 +178,7 @@ def _config(sources: Sources, coupling: Coupling, loaded: Loaded, lang: str) -> 
             for path in paths
         ],
         "ontologies": [
-            {"path": printable(str(path)), "sha256": digest_of(path)} for path in coupling.ontologies
+            {"path": printable(str(path)), "sha256": sha256_of(path)} for path in coupling.ontologies
         ],
         "rules": [printable(str(path)) for path in coupling.rules],
         "mine": asdict(coupling.mine) if coupling.mine else None,

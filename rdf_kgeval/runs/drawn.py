@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from rdf_kgeval.beliefs.table import Beliefs
+from rdf_kgeval.common.disk import replacing, sha256_of
 from rdf_kgeval.common.http.credentials import is_redacted
 from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.coupling.graph import CouplingGraph, couple
 from rdf_kgeval.errors import EndpointError, RunError
 from rdf_kgeval.rules.rule import Rule, from_json, to_json
-from rdf_kgeval.runs.config import digest_of
 from rdf_kgeval.runs.layout import RunLayout
 from rdf_kgeval.sources.draws.log import DrawLog, DrawLogRecord, beliefs_of, notes_of, read_draws
 from rdf_kgeval.sources.draws.sampler import ChangedError, InPlaceSampler, check_in_place
@@ -76,18 +76,17 @@ def save_graph(folder: Path, graph: CouplingGraph) -> None:
     layout = RunLayout(folder)
     draws = len(read_draws(layout.draws))
     for path, part in ((layout.beliefs, graph.beliefs), (layout.coupling, graph)):
-        new = path.with_name(path.name + ".new")
-        shutil.rmtree(new, ignore_errors=True)
-        part.save(new)
-        layout.after_draws(new).write_text(_seal(new, draws), encoding="utf-8")
-        shutil.rmtree(path, ignore_errors=True)
-        new.rename(path)
+        with replacing(path) as new:
+            shutil.rmtree(new, ignore_errors=True)
+            part.save(new)
+            layout.after_draws(new).write_text(_seal(new, draws), encoding="utf-8")
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _seal(part: Path, draws: int) -> str:
     """After how many draws a part of a run was made, and the digests of its files."""
     files = sorted(path for path in part.iterdir() if path != RunLayout.after_draws(part))
-    return "\n".join([str(draws), *(f"{path.name} {digest_of(path)}" for path in files)])
+    return "\n".join([str(draws), *(f"{path.name} {sha256_of(path)}" for path in files)])
 
 
 def load_graph(folder: Path, config: dict[str, Any]) -> CouplingGraph:

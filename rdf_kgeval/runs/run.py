@@ -16,6 +16,7 @@ import pyoxigraph as ox
 
 from rdf_kgeval.beliefs.names import Names
 from rdf_kgeval.beliefs.table import Beliefs, Role
+from rdf_kgeval.common.disk import sha256_of
 from rdf_kgeval.common.memory import Space
 from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.common.text import printable
@@ -23,7 +24,7 @@ from rdf_kgeval.common.validation import checked
 from rdf_kgeval.coupling.graph import CouplingGraph
 from rdf_kgeval.engines.engine import LOCAL, Engine
 from rdf_kgeval.errors import EndpointError, InputError, RunError
-from rdf_kgeval.runs.config import check_digests, digest_of, read_config, write_config
+from rdf_kgeval.runs.config import check_digests, read_config, write_config
 from rdf_kgeval.runs.layout import RunLayout
 from rdf_kgeval.sources.endpoint.client import Endpoint
 from rdf_kgeval.sources.load import Sources
@@ -101,7 +102,7 @@ class Run:
     def check_sources(self, sources: Sources) -> None:
         """Raise an error if these are not the sources that the run was made from."""
         files = [
-            (role, digest_of(path))
+            (role, sha256_of(path))
             for role, paths in sources.by_role().items()
             for path in paths
             if path.is_file()

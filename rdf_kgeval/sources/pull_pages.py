@@ -3,7 +3,6 @@
 A page is N-Triples. A row that is not valid RDF is a comment in it, so that it counts as a row.
 """
 
-import os
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from rdf_kgeval.beliefs.table import Triple
+from rdf_kgeval.common.disk import replacing
 from rdf_kgeval.sources.endpoint.quirks import is_localised, is_renumbered_row, may_rewrite
 
 
@@ -28,13 +28,9 @@ class Page:
 
 def write_page(path: Path, page: Page) -> None:
     """Write a page whole or not at all."""
-    partial = path.with_suffix(".partial")
-    with partial.open("w", encoding="utf-8") as file:
+    with replacing(path) as new, new.open("w", encoding="utf-8") as file:
         file.writelines(f"# {row}\n" for row in page.skipped)
         file.writelines(f"{s} {p} {o} .\n" for s, p, o in page.triples)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.rename(path)
 
 
 def read_page(path: Path) -> Page:

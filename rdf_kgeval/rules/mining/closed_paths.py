@@ -4,20 +4,21 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rdf_kgeval.common.jit import exact_kernel
 from rdf_kgeval.common.types import Bools, Int32s, Int64s
-from rdf_kgeval.rules.mining.walks import Graph, Heads, find_block, kernel
+from rdf_kgeval.rules.mining.walks import Graph, Heads, find_block
 
 
-@kernel
+@exact_kernel
 def _place(keys: Int64s, key: int) -> int:
     """Find the place of a key in an open-addressing table whose size is a power of two."""
-    at = (key * 0x5851F42D4C957F2D >> 20) & (len(keys) - 1)
+    at = (int(key) * 0x5851F42D4C957F2D >> 20) & (len(keys) - 1)
     while keys[at] >= 0 and keys[at] != key:
         at = (at + 1) & (len(keys) - 1)
     return at
 
 
-@kernel
+@exact_kernel
 def _grown(keys: Int64s, counts: Int64s, last: Int64s) -> tuple[Int64s, Int64s, Int64s]:
     size = 2 * len(keys)
     new_keys, new_counts, new_last = np.full(size, -1), np.zeros(size, np.int64), np.zeros(size, np.int64)
@@ -38,7 +39,7 @@ class _Marks(NamedTuple):
     """The next half-edge from the same node, or -1."""
 
 
-@kernel
+@exact_kernel
 def _mark(graph: Graph, y: int, end: Bools, marks: _Marks) -> None:
     for b in range(graph.first[y], graph.first[y + 1]):
         if end[graph.step[b] ^ 1]:
@@ -48,7 +49,7 @@ def _mark(graph: Graph, y: int, end: Bools, marks: _Marks) -> None:
                 marks.target[w], marks.entry[w] = y, e
 
 
-@kernel
+@exact_kernel
 def _complete(
     graph: Graph, marks: _Marks, w: int, path: int, place: int, head: int, found: Int64s, m: int
 ) -> int:
@@ -72,7 +73,7 @@ def _complete(
     return m
 
 
-@kernel
+@exact_kernel
 def _two_steps(graph: Graph, heads: Heads, i: int, start: Bools, marks: _Marks, found: Int64s) -> int:
     """Find the paths of two steps from a head's near end to its far end; return -1 if room is lacking."""
     x, y, head = heads.near[i], heads.far[i], heads.triple[i]
@@ -89,7 +90,7 @@ def _two_steps(graph: Graph, heads: Heads, i: int, start: Bools, marks: _Marks, 
     return m
 
 
-@kernel
+@exact_kernel
 def _three_steps(
     graph: Graph, heads: Heads, i: int, start: Bools, pair: Bools, marks: _Marks, found: Int64s
 ) -> int:
@@ -112,7 +113,7 @@ def _three_steps(
     return m
 
 
-@kernel
+@exact_kernel
 def close(
     graph: Graph, heads: Heads, length: int, start: Bools, end: Bools, pair: Bools, room: int
 ) -> tuple[bool, Int64s, Int64s]:
@@ -160,7 +161,7 @@ def close(
     return True, keys[kept], counts[kept]
 
 
-@kernel
+@exact_kernel
 def count_closings(graph: Graph, heads: Heads, path: int, limit: int, max_walks: float) -> int:
     """Count the walks along a path of two or three steps from near to far ends without the head.
 

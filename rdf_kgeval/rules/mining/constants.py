@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rdf_kgeval.common.jit import exact_kernel
 from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.common.types import Bools, Int32s, Int64s
 from rdf_kgeval.namespaces import RDF_TYPE
 from rdf_kgeval.rules.mining.index import MinedRule, MiningIndex
-from rdf_kgeval.rules.mining.walks import Graph, find_block, kernel
+from rdf_kgeval.rules.mining.walks import Graph, find_block
 from rdf_kgeval.rules.rule import Rule
 
 _log = logging.getLogger(__name__)
@@ -110,7 +111,7 @@ def _make_features(graph: Graph, min_nodes: int, nameable: Bools) -> _Features:
     return _Features(first, twin[kept], graph.triple[kept])
 
 
-@kernel
+@exact_kernel
 def _imply(
     graph: Graph, features: _Features, heads: Int64s, min_support: int, min_confidence: float
 ) -> tuple[Int64s, Int64s, Int64s, Int64s, Int64s]:
@@ -160,7 +161,7 @@ def _imply(
     return rules[:n, 0], rules[:n, 1], rules[:n, 2], rules[:n, 3], rules[:n, 4]
 
 
-@kernel
+@exact_kernel
 def _same_triple(graph: Graph, f: int, g: int) -> bool:
     """Whether two features of a node can be one triple, which then joins the node to itself."""
     if abs(f - g) != 1 or graph.step[f] != graph.step[g] ^ 1:

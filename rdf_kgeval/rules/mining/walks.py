@@ -4,21 +4,12 @@ A step is a predicate walked forwards (an even number) or backwards (the odd one
 three steps is one number in base `n_steps + 1`: its first step is the last digit, and no step is 0.
 """
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
-from rdf_kgeval.common.jit import compiled
+from rdf_kgeval.common.jit import exact_kernel
 from rdf_kgeval.common.types import Bools, Float64s, Int32s, Int64s
-
-_F = TypeVar("_F", bound=Callable[..., Any])
-
-
-def kernel(function: _F) -> _F:
-    """Compile a function over arrays, with exact arithmetic."""
-    return compiled(function, Path(__file__).parent.glob("*.py"))
 
 
 class Graph(NamedTuple):
@@ -75,7 +66,7 @@ class Heads(NamedTuple):
     triple: Int32s
 
 
-@kernel
+@exact_kernel
 def find_block(graph: Graph, node: int, step: int) -> int:
     """Find the block of a node's step; -1 where there is none."""
     low, high = graph.first[node], graph.first[node + 1]
@@ -88,7 +79,7 @@ def find_block(graph: Graph, node: int, step: int) -> int:
     return low if low < graph.first[node + 1] and graph.step[low] == step else -1
 
 
-@kernel
+@exact_kernel
 def occurring(graph: Graph, node: Int32s) -> Int64s:
     """Count, for each step, the nodes that can take it, each as often as it is listed."""
     counts = np.zeros(graph.n_steps, np.int64)
@@ -98,7 +89,7 @@ def occurring(graph: Graph, node: Int32s) -> Int64s:
     return counts
 
 
-@kernel
+@exact_kernel
 def can_take(graph: Graph, node: Int32s, step: int) -> Bools:
     """Mark the nodes that can take a step."""
     can = np.zeros(len(node), np.bool_)
@@ -107,7 +98,7 @@ def can_take(graph: Graph, node: Int32s, step: int) -> Bools:
     return can
 
 
-@kernel
+@exact_kernel
 def walk_costs(graph: Graph, heads: Heads, head: int, start: Bools) -> Float64s:
     """Count walks of two steps from the near ends, by their steps; the head itself is not a first step.
 
@@ -150,7 +141,7 @@ TOO_LONG = -2
 """A count that stopped after too many walks."""
 
 
-@kernel
+@exact_kernel
 def _advance(
     graph: Graph, here: Int32s, n: int, step: int, turn: int, seen: Int64s, there: Int32s
 ) -> tuple[int, int]:
@@ -169,7 +160,7 @@ def _advance(
     return m, taken
 
 
-@kernel
+@exact_kernel
 def _asserted(graph: Graph, x: int, head: int, reached: Int32s, n: int, turn: int, seen: Int64s) -> int:
     """Count those of the first `n` reached nodes that the step `head` leads to from `x`."""
     b = find_block(graph, x, head) if head >= 0 else -1
@@ -183,7 +174,7 @@ def _asserted(graph: Graph, x: int, head: int, reached: Int32s, n: int, turn: in
     return hits
 
 
-@kernel
+@exact_kernel
 def connect(
     graph: Graph,
     near: Int32s,
@@ -215,7 +206,8 @@ def connect(
                 rest //= graph.n_steps + 1
             pairs[k] += m
             hits[k] += _asserted(graph, near[i], head, here, m, turn, seen)
-            if support[k] / (support[k] + pairs[k] - hits[k]) < min_confidence:
+            least = support[k] + pairs[k] - hits[k]
+            if least > 0 and support[k] / least < min_confidence:
                 pairs[k] = STOPPED
                 break
             if walked > max_walks:
