@@ -33,7 +33,7 @@ from rdf_kgeval.inference.infer import infer_rows
 from rdf_kgeval.inference.rule_weights import updated_thetas
 from rdf_kgeval.publishing.report.charts import Curve
 from rdf_kgeval.publishing.report.comparison import means
-from rdf_kgeval.verdicts.oracles import read_gold
+from rdf_kgeval.verdicts.gold import read_gold
 
 HERE = Path(__file__).parent
 MINING = kgeval.MiningOptions(

@@ -14,7 +14,7 @@ from rdflib.namespace import SH
 from rdflib.term import Node
 
 from rdf_kgeval.beliefs.terms import iri
-from rdf_kgeval.verdicts.oracles import read_gold
+from rdf_kgeval.verdicts.gold import read_gold
 
 HERE = Path(__file__).parent
 DATA = HERE.parents[1] / "shared" / "data" / "nell-sports"

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from rdf_kgeval.sources.endpoint.client import Endpoint as Endpoint
     from rdf_kgeval.sources.load import pull_beliefs as pull_beliefs
     from rdf_kgeval.sources.load import read_beliefs as read_beliefs
-    from rdf_kgeval.verdicts.oracles import GoldOracle as GoldOracle
+    from rdf_kgeval.verdicts.gold import GoldOracle as GoldOracle
     from rdf_kgeval.verdicts.oracles import PromptOracle as PromptOracle
 
 _HOME = {
@@ -42,7 +42,7 @@ _HOME = {
     "Endpoint": "sources.endpoint.client",
     "EndpointError": "errors",
     "Evaluation": "pipeline",
-    "GoldOracle": "verdicts.oracles",
+    "GoldOracle": "verdicts.gold",
     "Inference": "inference.infer",
     "InferenceOptions": "inference.infer",
     "InputError": "errors",

@@ -20,7 +20,7 @@ from rdf_kgeval.evaluation.settings import Settings
 from rdf_kgeval.evaluation.state import State
 from rdf_kgeval.runs.run import Run, draw_further, look_for_changes, open_log, open_run
 from rdf_kgeval.verdicts.log import LogRecord, read_log
-from rdf_kgeval.verdicts.oracles import Oracle
+from rdf_kgeval.verdicts.oracles import AnswerFunction, Oracle, as_oracle
 
 if TYPE_CHECKING:
     from rdf_kgeval.runs.create import Coupling
@@ -39,7 +39,7 @@ def _unseen() -> AbstractContextManager[Progress]:
 
 def evaluate(
     graph: CouplingGraph | Run,
-    oracle: Oracle,
+    oracle: Oracle | AnswerFunction,
     *,
     threads: int = 1,
     endpoint: "Endpoint | None" = None,
@@ -49,12 +49,14 @@ def evaluate(
 
     Args:
         graph: from `couple`, or a run, which keeps every answer and is gone on with.
-        oracle: answers the questions, such as `GoldOracle("gold.csv")`.
+        oracle: answers the questions, such as `GoldOracle("gold.csv")`, or a function of a question that
+            returns a boolean, an `Answer`, or None to skip it.
         threads: how many threads may look ahead.
         endpoint: where a run in place draws, if not at the address that it keeps.
         **options: fields of `Settings`, such as `policy`, `budget` and `seed`.
     """
-    return ask(graph, lambda evaluation: consult(evaluation, oracle), options, threads, endpoint)
+    asked = as_oracle(oracle)
+    return ask(graph, lambda evaluation: consult(evaluation, asked), options, threads, endpoint)
 
 
 def prepare(

@@ -29,8 +29,8 @@ from rdf_kgeval.publishing.outputs import OUTPUTS
 from rdf_kgeval.publishing.report.content import gather
 from rdf_kgeval.sources.load import SOURCES, Reading, open_source
 from rdf_kgeval.verdicts.aggregation import AGGREGATORS, Aggregator
+from rdf_kgeval.verdicts.gold import read_gold
 from rdf_kgeval.verdicts.log import NOT_ASKED
-from rdf_kgeval.verdicts.oracles import read_gold
 from rdf_kgeval.verdicts.votes import Aggregate, Votes
 from tests.sources.test_load import NASTY
 from tests.support.designs import DESIGNS, design_of

@@ -17,10 +17,11 @@ from rdf_kgeval.evaluation.consult import consult
 from rdf_kgeval.evaluation.settings import Settings
 from rdf_kgeval.evaluation.simulation import gold_labels, simulate
 from rdf_kgeval.evaluation.state import State
-from rdf_kgeval.pipeline import Consult, Evaluation, ask, prepare
+from rdf_kgeval.pipeline import Consult, Evaluation, ask, open_evaluation, prepare
 from rdf_kgeval.runs.create import Coupling
 from rdf_kgeval.runs.run import Run
 from rdf_kgeval.sources.load import Sources
+from rdf_kgeval.verdicts.oracles import ORACLES, Question, choose_oracle
 from rdf_kgeval.web import server as web
 from tests.functional.test_pages import Browser
 from tests.sources.draws.test_draws import EX, QUICK, Planted, is_true, lines, sources
@@ -114,6 +115,41 @@ def test_people_on_the_page_are_asked_what_a_file_is_asked(
     assert asked(served) == asked(in_memory)
     assert served.to_json() == in_memory.to_json()
     assert repr(served) == repr(in_memory)
+
+
+def answer_by_label(question: Question) -> bool:
+    return GOLD.labels[question.triple]
+
+
+@contextmanager
+def answering(name: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Consult]:
+    """An oracle as a user names it, and the person who answers there."""
+    if name in ORACLES and ORACLES[name].pages:
+        with clicked(GOLD.labels.__getitem__, monkeypatch) as pages:
+            yield pages
+        return
+    screen = io.StringIO()
+    monkeypatch.setattr("sys.stderr", screen)
+    monkeypatch.setattr("sys.stdin", Typist(screen))
+    oracle = choose_oracle(name, "ann")
+    yield lambda evaluation: consult(evaluation, oracle)
+
+
+@pytest.mark.parametrize("name", [*ORACLES, str(EXAMPLE / "gold.csv"), f"{__name__}:answer_by_label"])
+def test_whoever_answers_an_evaluation_can_be_undone_and_resumed(
+    name: str, run: Run, in_memory: Evaluation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with answering(name, monkeypatch) as consulted:
+        first = ask(run, consulted, {**HOW, "budget": 3})
+    (annotator,) = {record.annotator for record in first.records}
+    with open_evaluation(run, {"budget": 6}) as opened:
+        assert opened.undo(annotator)
+        assert opened.n_verdicts == 2
+    with answering(name, monkeypatch) as consulted:
+        done = ask(run, consulted)
+    assert done.to_json() == in_memory.to_json()
+    said = asked(in_memory)
+    assert [getattr(record, "belief", None) for record in done.records] == [*said[:3], None, *said[2:]]
 
 
 @dataclass(frozen=True)

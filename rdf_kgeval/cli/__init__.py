@@ -1,4 +1,20 @@
-"""The command kgeval: options in, text or JSON out."""
+"""The command kgeval: options in, text or JSON out.
+
+Modules, in reading order; no module with commands imports another one:
+    evaluate: `evaluate`, `ask`, `estimate`.
+    init: `init`, `show`.
+    mine: `mine`.
+    infer: `infer`, `explain`, `labels`.
+    annotate: `serve`, `export`, `import`.
+    compare: `plan`, `compare`.
+    publish: `publish`, `report`.
+    demo: `demo`.
+    options: options that several commands share, and those made from `Settings`.
+    oracle: the option --oracle, and asking whom it names.
+    config_file: options from a file.
+    output: results at the terminal, in files and in the user's store.
+    terminal: messages, progress and JSON.
+"""
 
 import io
 import sys
@@ -45,7 +61,7 @@ for command in (
 
 
 def main() -> None:
-    """Run the command; our own errors are one sentence and exit code 1."""
+    """Run the command; exit with one sentence and code 1 on an error of the package."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

@@ -94,7 +94,7 @@ def compare(
     from rdf_kgeval.evaluation.simulation import compare as run_all
     from rdf_kgeval.evaluation.simulation import gold_labels, summarise
     from rdf_kgeval.runs.run import open_run
-    from rdf_kgeval.verdicts.oracles import read_gold
+    from rdf_kgeval.verdicts.gold import read_gold
 
     chosen = methods_of(methods, budget=budget, **method)
     with tempfile.TemporaryDirectory(prefix="kgeval-") as name:

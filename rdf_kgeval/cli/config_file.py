@@ -1,4 +1,4 @@
-"""The configuration file: the options of an evaluation, by their long names, in TOML.
+"""Read and write the configuration file: the options of an evaluation, by their long names, in TOML.
 
 Tables are headings that group keys; a key means the same under each of them. Paths are relative to the file.
 """
@@ -15,18 +15,18 @@ from urllib.parse import urlsplit
 
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
+from rdf_kgeval.evaluation.settings import Settings
+from rdf_kgeval.verdicts.oracles import is_file
 
 TABLES = ("source", "rules", "evaluation", "publish")
-"""The headings."""
+"""Tables that a file may have."""
 _RULES = ("ontology", "rules", "mine", "follow-imports", "max-groundings")
 _SECRET = re.compile("kgeval.*|.*(user|passw|token|auth|credential|secret|key).*", re.IGNORECASE)
-_WORDS = {"oracle": ("prompt", "web")}
-"""What is said instead of a path."""
 _LONGEST = 1_000_000
 
 
 def long_name(parameter: str) -> str:
-    """How users write a parameter, unless it says otherwise.
+    """Return the name by which users give a parameter.
 
     >>> long_name("context_unknown"), long_name("format_")
     ('context-unknown', 'format')
@@ -35,7 +35,7 @@ def long_name(parameter: str) -> str:
 
 
 class _Option:
-    """Describes an option of a command, from the annotation of its parameter."""
+    """Describe an option of a command, from the annotation of its parameter."""
 
     def __init__(self, parameter: inspect.Parameter) -> None:
         annotated, info = get_args(parameter.annotation)[:2]
@@ -108,7 +108,7 @@ def _parse(path: Path) -> tuple[str, dict[str, Any]]:
 
 
 def _entries(path: Path, content: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """All keys with their values, whatever their heading."""
+    """List all keys with their values, whatever their table."""
     for key, value in content.items():
         if not isinstance(value, dict):
             yield key, value
@@ -122,7 +122,7 @@ def _entries(path: Path, content: Mapping[str, Any]) -> Iterator[tuple[str, Any]
 
 
 def _place(path: Path, text: str, key: str) -> str:
-    """The file, with the line where only one can be meant."""
+    """Name the file, and the line if the key is in one line only."""
     pattern = rf"^[ \t]*(?:\w+[ \t]*\.[ \t]*)?[\"']?{re.escape(key)}[\"']?[ \t]*="
     starts = [match.start() for match in re.finditer(pattern, text, re.MULTILINE)]
     line = f", line {text.count(chr(10), 0, starts[0]) + 1}" if len(starts) == 1 else ""
@@ -150,7 +150,7 @@ def _text(place: str, path: Path, option: _Option, value: object) -> str:
         raise InputError(f"{place}: {option.name} is empty or holds a character that cannot be seen")
     if option.name.endswith("endpoint"):
         _refuse_secrets(place, option.name, value)
-    is_path = option.is_path or value not in _WORDS.get(option.name, (value,))
+    is_path = option.is_path or (option.name == "oracle" and is_file(value))
     return str(path.parent / value) if is_path and value != "-" else value
 
 
@@ -159,7 +159,7 @@ def _refuse_secrets(place: str, key: str, url: str) -> None:
 
     try:
         is_secret = "@" in urlsplit(url).netloc or is_redacted(redact(url))
-    except ValueError:  # no URL, as its user will say
+    except ValueError:  # not a URL, which is refused where it is used
         is_secret = "@" in url
     if is_secret:
         raise InputError(
@@ -169,31 +169,16 @@ def _refuse_secrets(place: str, key: str, url: str) -> None:
 
 
 def repeat_config(config: Mapping[str, Any]) -> str:
-    """A configuration file that repeats a run, from what its `config.json` holds."""
+    """Write a configuration file that repeats a run, from its `config.json`."""
     options = dict(config.get("options", {}))
     rules = {key: options.pop(key) for key in _RULES if key in options}
-    settings = {long_name(key): value for key, value in config.get("evaluation", {}).items()}
-    seconds, several = settings.pop("seconds", None), settings.pop("allocate", False)
-    settings.pop("converge", None)
-    if seconds is not None:
-        settings["budget"] = _time(seconds)
-    if several:
-        settings["redundancy"] = "paper"
-    evaluation = {key: value for key, value in settings.items() if value is not None}
+    settings = Settings(**chosen).options() if (chosen := config.get("evaluation")) else {}
+    evaluation = {long_name(key): value for key, value in sorted(settings.items())}
     return write_config_file({"source": options, "rules": rules, "evaluation": evaluation})
 
 
-def _time(seconds: float) -> str:
-    """Seconds as a budget is written, exactly where that can be."""
-    for unit, size in (("h", 3600), ("m", 60), ("s", 1)):
-        number = f"{seconds / size:.3f}".rstrip("0").rstrip(".")
-        if float(number) * size == seconds:
-            return number + unit
-    return f"{seconds:.3f}s"
-
-
 def write_config_file(tables: Mapping[str, Mapping[str, Any]]) -> str:
-    """A configuration file that says this: options by their long names, under headings."""
+    """Write a configuration file: options by their long names, in tables."""
     blocks = (
         f"[{table}]\n" + "".join(f"{key} = {_written(value)}\n" for key, value in options.items())
         for table, options in tables.items()
@@ -207,5 +192,5 @@ def _written(value: Any) -> str:
         return f"[{', '.join(map(_written, value))}]"
     if isinstance(value, (bool, int, float)):
         return json.dumps(value)
-    # JSON's escapes are TOML's, but for those of surrogate pairs, which this leaves as they are.
+    # JSON escapes as TOML does, except surrogate pairs, which are therefore not escaped.
     return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -19,8 +19,8 @@ def demo() -> None:
     from rdf_kgeval.rules.dialects import read_rules
     from rdf_kgeval.rules.ontology import read_ontology
     from rdf_kgeval.sources.load import read_beliefs
+    from rdf_kgeval.verdicts.gold import GoldOracle
     from rdf_kgeval.verdicts.log import Answer
-    from rdf_kgeval.verdicts.oracles import GoldOracle
 
     folder = resource("examples/motivating")
     rules = read_ontology(folder / "ontology.ttl") + read_rules(folder / "rules")

@@ -29,16 +29,18 @@ from rdf_kgeval.cli.oracle import (
     ask_all,
     only,
     pages,
-    refuse_in_place,
+    serves_pages,
 )
 from rdf_kgeval.cli.output import check, check_output, deliver, print_groups, report
 from rdf_kgeval.cli.terminal import print_json, say
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
+from rdf_kgeval.evaluation.methods import METHODS
 from rdf_kgeval.evaluation.settings import Settings
+from rdf_kgeval.verdicts.oracles import choose_oracle, is_interactive
 
 DEFAULT_RUN = Path("kgeval-run")
-"""Where the answers of people are kept who named no run directory."""
+"""Run directory for the answers of people who named none."""
 
 
 @takes(Settings, SourceOptions, EngineOptions, OutputOptions)
@@ -76,20 +78,22 @@ def evaluate(
     begin = time.perf_counter()
     check_output(output, has_store=bool(options.endpoint) or (run is not None and run.exists()))
     engine = computing.chosen()
-    with _folder(run, oracle) as folder:
-        with engine:  # one that cannot start is found out before anybody answers
+    people = serves_pages(oracle)
+    if people:
+        consult = pages(browse=True, annotators=annotator or ["me"], port=0, until_stopped=True)
+    else:
+        chosen = choose_oracle(oracle, only(annotator))
+        consult, people = answers(chosen), is_interactive(chosen)
+    with _folder(run, people=people) as folder:
+        with engine:  # an engine that cannot start fails before anybody answers
             if folder.exists():
                 opened = open_run(folder, engine)
                 if options.given:
                     opened.check_sources(options.sources())
             else:
                 if options.in_place:
-                    refuse_in_place(method)
+                    METHODS[Settings().changed(**method).method].check_in_place()
                 opened = options.prepare(folder, engine, method, discover=True)
-        if oracle == "web":
-            consult = pages(browse=True, annotators=annotator or ["me"], port=0, until_stopped=True)
-        else:
-            consult = answers(oracle, only(annotator))
         endpoint = options.sources().endpoint if options.in_place else None
         evaluation = ask_all(opened, consult, method, endpoint)
         report(evaluation, as_json, time.perf_counter() - begin)
@@ -98,11 +102,11 @@ def evaluate(
 
 
 @contextmanager
-def _folder(run: Path | None, oracle: str) -> Iterator[Path]:
-    """The run directory: the one named; else for people one that stays, for a file one that does not."""
+def _folder(run: Path | None, *, people: bool) -> Iterator[Path]:
+    """Open the run directory: the one named; else one that stays for people, and is removed for a program."""
     if run is not None:
         yield run
-    elif oracle in ("prompt", "web"):
+    elif people:
         say(f"answers are kept in {DEFAULT_RUN}; --run names another place")
         yield DEFAULT_RUN
     else:
@@ -129,7 +133,10 @@ def ask(
     from rdf_kgeval.runs.run import open_run
 
     begin = time.perf_counter()
-    evaluation = ask_all(open_run(run), answers(oracle, annotator), method)
+    opened = open_run(run)
+    if serves_pages(oracle):
+        raise InputError("the web page is for several people at once; use kgeval serve RUN")
+    evaluation = ask_all(opened, answers(choose_oracle(oracle, annotator)), method)
     report(evaluation, as_json, time.perf_counter() - begin)
 
 

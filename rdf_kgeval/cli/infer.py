@@ -94,7 +94,7 @@ def _infer(
 ) -> tuple["Run", "Inference"]:
     from rdf_kgeval.pipeline import read_evaluation
     from rdf_kgeval.runs.run import open_run
-    from rdf_kgeval.verdicts.oracles import read_gold
+    from rdf_kgeval.verdicts.gold import read_gold
 
     opened = open_run(run, computing.chosen())
     more: dict[int, float] = {}

@@ -132,7 +132,7 @@ def _print_rules(rules: list[dict[str, Any]]) -> None:
 
     console = Console()
     if not console.is_terminal:
-        console.width = 1000  # what is piped on is not folded
+        console.width = 1000  # piped output is not folded
     table = Table(box=None, header_style="bold")
     for title in ("confidence", "support", "head\ncoverage", "standard\nconfidence", "groundings"):
         table.add_column(title, justify="right")

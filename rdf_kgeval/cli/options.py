@@ -1,4 +1,4 @@
-"""Options that several commands share, each described once."""
+"""Describe options that several commands share, each once."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -44,7 +44,7 @@ MaxMargin = Annotated[
 
 
 def _configure(context: typer.Context, path: Path | None) -> Path | None:
-    """Let a file say what the command line does not."""
+    """Take defaults from a configuration file."""
     if path is not None:
         commands: Mapping[str, Any] = context.find_root().command.commands  # type: ignore[attr-defined]
         context.default_map = read_config_file(path, commands["evaluate"].callback)
@@ -64,7 +64,7 @@ Config = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class SourceOptions:
-    """Where beliefs and rules come from."""
+    """Say where beliefs and rules come from."""
 
     files: Annotated[
         list[Path] | None,
@@ -137,11 +137,11 @@ class SourceOptions:
 
     @property
     def given(self) -> bool:
-        """Whether there is anything to read."""
+        """Return whether there is anything to read."""
         return bool(self.files or self.endpoint)
 
     def sources(self, *, propose_scope: bool = False, seed: int = 0) -> "Sources":
-        """What to read; the seed is that of a sample in place."""
+        """Return what to read; the seed is for a sample in place."""
         from rdf_kgeval.beliefs.terms import iri, iri_term
         from rdf_kgeval.sources.endpoint.client import Endpoint, RetryPolicy
         from rdf_kgeval.sources.load import InPlace, Sources
@@ -166,18 +166,18 @@ class SourceOptions:
 
     @property
     def memory(self) -> int | None:
-        """Bytes of memory to keep to."""
+        """Return the limit of memory in bytes."""
         from rdf_kgeval.common.memory import parse_size
 
         return None if self.memory_limit is None else parse_size(self.memory_limit)
 
     @property
     def says_no_rules(self) -> bool:
-        """Whether nothing was said of rules, not even that there are none."""
+        """Return whether the user gave no option about rules, not even --no-mine."""
         return not self.ontology and not self.rules and self.mine is None
 
     def chosen(self) -> dict[str, Any]:
-        """What was given, by long names, as a configuration file can repeat it."""
+        """Return what was given, by long names, for a configuration file that repeats it."""
         given = ((field, getattr(self, field.name)) for field in fields(self))
         return {
             long_name(field.name): _plain(value)
@@ -193,7 +193,7 @@ class SourceOptions:
         *,
         discover: bool = False,
     ) -> "Run":
-        """Read the sources into a new run directory, and say what users should know of them."""
+        """Read the sources into a new run directory, and print notes about them."""
         from rdf_kgeval.pipeline import prepare
 
         repeatable: dict[str, Any] = {"options": self.chosen()}
@@ -222,7 +222,7 @@ class SourceOptions:
         return made
 
     def coupling(self, engine: "Engine", *, discover: bool = False) -> "Coupling":
-        """By what to couple it; where nothing was said, by what can be discovered, if that is wanted."""
+        """Return how to couple beliefs: by the rules given or, with `discover`, by rules to be found."""
         from rdf_kgeval.runs.create import Coupling
 
         mining = None
@@ -243,7 +243,7 @@ class SourceOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class EngineOptions:
-    """On what to compute."""
+    """Say on what to compute."""
 
     engine: Annotated[
         str, typer.Option(metavar="local|spark", help="What grounds the rules and solves the model.")
@@ -254,7 +254,7 @@ class EngineOptions:
     ] = None
 
     def chosen(self) -> "Engine":
-        """The engine."""
+        """Return the engine."""
         from rdf_kgeval.engines.engine import engine_of
 
         return engine_of(self.engine, self.master)
@@ -262,7 +262,7 @@ class EngineOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class OutputOptions:
-    """What to make of the result, beside telling it."""
+    """Say where to write the result, besides the terminal."""
 
     publish: Annotated[
         Path | None,
@@ -278,7 +278,7 @@ class OutputOptions:
 
 
 def _plain(value: Any) -> Any:
-    """As JSON and TOML have it."""
+    """Convert a value to one that JSON and TOML have."""
     if isinstance(value, list):
         return [_plain(one) for one in value]
     return printable(str(value)) if isinstance(value, (str, Path)) else value

@@ -1,8 +1,7 @@
-"""Who answers: the option --oracle, and a `Consult` made of what it names."""
+"""Choose who answers, by the option --oracle, and ask them."""
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,8 +9,7 @@ import typer
 from rdf_kgeval.cli.options import Chosen
 from rdf_kgeval.cli.terminal import open_browser, progress_bar, say
 from rdf_kgeval.common.text import printable
-from rdf_kgeval.errors import InputError
-from rdf_kgeval.evaluation.settings import Settings
+from rdf_kgeval.verdicts.oracles import GOLD, ORACLES, is_interactive
 
 if TYPE_CHECKING:
     from rdf_kgeval.pipeline import Consult, Evaluation
@@ -19,12 +17,13 @@ if TYPE_CHECKING:
     from rdf_kgeval.sources.endpoint.client import Endpoint
     from rdf_kgeval.verdicts.oracles import Oracle
 
+_SENTENCES = ", ".join(entry.sentence for entry in (GOLD, *ORACLES.values()))
 OracleOption = Annotated[
     str,
     typer.Option(
         "--oracle",
-        metavar="GOLD.csv|prompt|web",
-        help="Who answers: a file with labels, you here, or people on a web page.",
+        metavar="|".join((GOLD.name, *ORACLES, "MODULE:NAME")),
+        help=f"Who answers: {_SENTENCES}, or your own code.",
     ),
 ]
 Annotator = Annotated[str, typer.Option(metavar="NAME", help="Under which name to log your answers.")]
@@ -34,17 +33,10 @@ Annotators = Annotated[
 ]
 
 
-def refuse_in_place(method: Chosen) -> None:
-    """Raise an error for a method that must see all beliefs."""
-    from rdf_kgeval.evaluation.methods import METHODS
-
-    METHODS[Settings().changed(**method).method].check_in_place()
-
-
 def ask_all(
     opened: "Run", consult: "Consult", method: Chosen, endpoint: "Endpoint | None" = None
 ) -> "Evaluation":
-    """Ask until the evaluation stops, and say whether the store has changed meanwhile."""
+    """Ask until the evaluation stops, and report a change of the store."""
     from rdf_kgeval.pipeline import ask
 
     evaluation = ask(opened, consult, method, os.cpu_count() or 1, endpoint, progress_bar)
@@ -53,22 +45,22 @@ def ask_all(
     return evaluation
 
 
-def answers(oracle: str, annotator: str) -> "Consult":
-    """Make a consult of a file with labels, or of the person at this terminal."""
+def answers(oracle: "Oracle") -> "Consult":
+    """Make a `Consult` that asks an oracle and shows progress."""
     from rdf_kgeval.evaluation.consult import consult
 
-    answering, people = _oracle(oracle, annotator), oracle == "prompt"
+    people = is_interactive(oracle)
     told: set[str] = set()
 
     def ask_oracle(evaluation: "Evaluation") -> bool:
         _tell_notes(evaluation, told, people=people)
         try:
             if people:
-                return consult(evaluation, answering, told=lambda _: say("noted"))
+                return consult(evaluation, oracle, told=lambda _: say("noted"))
             with progress_bar() as progress:
                 return consult(
                     evaluation,
-                    answering,
+                    oracle,
                     told=lambda e: progress("verdicts", e.n_verdicts, e.settings.budget),
                 )
         except KeyboardInterrupt:
@@ -79,7 +71,7 @@ def answers(oracle: str, annotator: str) -> "Consult":
 
 
 def pages(*, browse: bool = False, **serving: Any) -> "Consult":
-    """Make a consult of web pages, and tell people their links."""
+    """Make a `Consult` that serves web pages and prints their links."""
     from rdf_kgeval.web.server import Pages, Serving
 
     told: set[str] = set()
@@ -95,15 +87,20 @@ def pages(*, browse: bool = False, **serving: Any) -> "Consult":
     return Pages(Serving(**serving), tell)
 
 
+def serves_pages(oracle: str) -> bool:
+    """Return whether a name means pages for several people."""
+    return oracle in ORACLES and ORACLES[oracle].pages
+
+
 def only(names: list[str] | None) -> str:
-    """Return the one name that a terminal can log answers under."""
+    """Return the name under which answers at the terminal are logged."""
     if names and len(names) > 1:
         raise typer.BadParameter("several annotators need a page each: use --oracle web")
     return names[0] if names else "me"
 
 
 def _tell_notes(evaluation: "Evaluation", told: set[str], *, people: bool) -> None:
-    """Say once what users must know before anybody answers."""
+    """Print each note for users once, before anybody answers."""
     notes = []
     if evaluation.stopped:
         notes.append(f"nothing to ask: {evaluation.stopped}")
@@ -116,11 +113,3 @@ def _tell_notes(evaluation: "Evaluation", told: set[str], *, people: bool) -> No
         if note not in told:
             say(note)
     told.update(notes)
-
-
-def _oracle(name: str, annotator: str) -> "Oracle":
-    from rdf_kgeval.verdicts.oracles import GoldOracle, PromptOracle
-
-    if name == "web":
-        raise InputError("the web page is for several people at once; use kgeval serve RUN")
-    return PromptOracle(annotator) if name == "prompt" else GoldOracle(Path(name))

@@ -1,4 +1,4 @@
-"""Give out results: at the terminal, as files, and to the user's store."""
+"""Give results out: at the terminal, in files, and to the user's store."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,7 +53,7 @@ def print_groups(title: str, groups: dict[str, dict[str, Any]]) -> None:
 
 
 def sentence(result: dict[str, Any]) -> str:
-    """A result, as `Evaluation.to_json` gives it, in words."""
+    """Put a result, as `Evaluation.to_json` returns it, into words."""
     asked, beliefs = result["asked"], plural(result["beliefs"], "belief")
     known = f"{asked:,} of {beliefs} asked, {result['inferred']:,} inferred"
     if result["accuracy"] is None:
@@ -72,7 +72,7 @@ def sentence(result: dict[str, Any]) -> str:
 
 
 def check(evaluation: "State", min_accuracy: float | None, max_margin: float | None) -> None:
-    """Exit code 3 where a threshold that the user set is missed."""
+    """Exit with code 3 if a threshold of the user is missed."""
     missed = missed_thresholds(evaluation.accuracy, evaluation.interval, min_accuracy, max_margin)
     if missed:
         say(f"kgeval: {' and '.join(missed)}")
@@ -80,7 +80,7 @@ def check(evaluation: "State", min_accuracy: float | None, max_margin: float | N
 
 
 def check_output(output: OutputOptions, *, has_store: bool) -> None:
-    """Refuse before anything takes time what cannot be delivered afterwards."""
+    """Raise an error for output that could not be written, before anything takes time."""
     from rdf_kgeval.beliefs.terms import iri_term
 
     if output.publish is not None:
@@ -97,7 +97,7 @@ def check_output(output: OutputOptions, *, has_store: bool) -> None:
 
 
 def deliver(run: "Run", evaluation: "State", output: OutputOptions, endpoint: str | None = None) -> None:
-    """Publish, write back and report, as far as asked for."""
+    """Publish, write back and report, as the options say."""
     if output.publish is not None:
         publish_to(run, evaluation, output.publish)
     if output.write_back is not None:
@@ -123,7 +123,7 @@ def write_back_to(
     update_endpoint: str | None,
     options: "RecordOptions | None" = None,
 ) -> None:
-    """Write the record to a graph of a store: of the one named, or of the one that the beliefs are from."""
+    """Write the record to a graph of the store named, or else of the one that the beliefs are from."""
     from dataclasses import replace
 
     from rdf_kgeval.beliefs.terms import iri_term

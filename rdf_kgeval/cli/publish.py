@@ -1,4 +1,4 @@
-"""Publish what came out, as linked data and as a report: `publish`, `report`."""
+"""Publish results as linked data and as a report: `publish`, `report`."""
 
 from pathlib import Path
 from typing import Annotated

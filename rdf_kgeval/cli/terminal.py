@@ -1,4 +1,4 @@
-"""What commands say: data to standard output, messages and progress to standard error."""
+"""Print data to standard output, messages and progress to standard error."""
 
 import json
 import os
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 
 def print_json(value: object) -> None:
-    """Data, for programs."""
+    """Print data for programs."""
     typer.echo(json.dumps(value, indent=2))
 
 
 def say(message: str) -> None:
-    """A message, for people."""
+    """Print a message for people."""
     typer.echo(message, err=True)
 
 
 def open_browser(link: str) -> None:
-    """Open a page for somebody who sits at this machine, and for nobody else."""
+    """Open a page in the browser if somebody sits at this machine."""
     has_display = sys.platform in ("darwin", "win32") or any(
         os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")
     )
@@ -38,7 +38,7 @@ def open_browser(link: str) -> None:
 
 @contextmanager
 def progress_bar() -> Iterator["Progress"]:
-    """A progress bar on a terminal, nothing elsewhere."""
+    """Show a progress bar on a terminal, nothing elsewhere."""
     if not sys.stderr.isatty():
         yield lambda *_: None
         return

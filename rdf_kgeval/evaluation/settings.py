@@ -1,4 +1,4 @@
-"""Settings of an evaluation: which method, with what budget, from what seed."""
+"""Settings of an evaluation: its method, budget, seed, and how users give them."""
 
 import re
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -19,14 +19,14 @@ SEED_SIZE = 50
 
 @dataclass(frozen=True)
 class Option:
-    """Describes how users give a field of `Settings`."""
+    """Describe how users give a field of `Settings`."""
 
     metavar: str | None
-    """Stands for its value in help; None for a flag."""
+    """Placeholder for its value in help; None for a flag."""
     help: str
-    """Says what it does."""
+    """Sentence for help and docs."""
     parsed: bool
-    """Whether `Settings.changed` makes the value from a text."""
+    """Whether users give a text that `Settings.changed` parses."""
 
 
 def _option(default: Any, metavar: str | None, help_: str, *, parsed: bool = False) -> Any:
@@ -35,7 +35,7 @@ def _option(default: Any, metavar: str | None, help_: str, *, parsed: bool = Fal
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Say how to evaluate; fixed by the first verdict of a run, but for the budget.
+    """Choose how to evaluate; fixed by the first verdict of a run, except the budget.
 
     A field with an `Option` is an option of the command line and a key of the configuration file.
     """
@@ -54,7 +54,7 @@ class Settings:
     level: float = _option(0.95, "L", "Confidence of the interval.")
     strict: bool = _option(False, None, "Promise the level at every accuracy, not on average.")
     objective: str = _option("overall", "overall|predicate", "What the sample is to tell about best.")
-    """What the sample serves: the accuracy of the graph (overall) or of each predicate (predicate)."""
+    """Accuracy to estimate best: of the graph (overall) or of each predicate (predicate)."""
     error_rate: float = _option(0.0, "E", "Known share of wrong verdicts.")
     redundancy: int = _option(
         1, "N|paper", "Annotators for each belief: a number, or as the paper allots.", parsed=True
@@ -106,7 +106,7 @@ class Settings:
         self.design_options()
 
     def design_options(self) -> "DesignOptions":
-        """Return what a sampling design takes of these.
+        """Return the options of a sampling design.
 
         Raises:
             InputError: one is out of range.
@@ -142,6 +142,15 @@ class Settings:
             fitting = [method for method in METHODS if method.endswith(f"/{estimator}")]
             options = {"policy": fitting[0].partition("/")[0] if fitting else self.policy, **options}
         return replace(self, **options)
+
+    def options(self) -> dict[str, Any]:
+        """Return the options from which `changed` makes these settings again, as users write them."""
+        values = {one.name: getattr(self, one.name) for one in fields(self) if "option" in one.metadata}
+        if self.seconds is not None:
+            values["budget"] = _time(self.seconds)
+        if self.allocate:
+            values["redundancy"] = "paper"
+        return {name: value for name, value in values.items() if value is not None}
 
     def fixed(self) -> dict[str, Any]:
         """Return what may not change once there are verdicts."""
@@ -207,6 +216,15 @@ def parse_budget(text: str) -> dict[str, float]:
         f"the budget {printable(text, 40)!r} is neither a number of verdicts such as 140 nor a time such as "
         "2h"
     )
+
+
+def _time(seconds: float) -> str:
+    """Write a time as a budget, exactly where three decimals are enough."""
+    for unit, size in (("h", 3600), ("m", 60), ("s", 1)):
+        number = f"{seconds / size:.3f}".rstrip("0").rstrip(".")
+        if float(number) * size == seconds:
+            return number + unit
+    return f"{seconds:.3f}s"
 
 
 def parse_redundancy(text: str) -> dict[str, Any]:

@@ -85,6 +85,7 @@ class _Labels:
 
     gold: Gold
     annotator: str = "gold"
+    interactive: bool = False
 
     def ask(self, question: Question) -> Answer:
         return Answer.TRUE if self.gold[question.position] else Answer.FALSE

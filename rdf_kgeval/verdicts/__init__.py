@@ -5,5 +5,6 @@ Modules, in reading order:
     votes: what several annotators' votes amount to, and how far they agree.
     aggregation: the ways to aggregate votes, by name (`AGGREGATORS`).
     ledger: everybody's last answer on each belief, and the label that they give it.
-    oracles: who answers, a file with labels or a person.
+    oracles: whoever answers, a person or a program, by name (`ORACLES`).
+    gold: a file with labels that answers.
 """

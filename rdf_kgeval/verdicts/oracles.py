@@ -1,33 +1,33 @@
-"""Oracles: who answers, a file with labels or a person at the terminal."""
+"""Oracles, which answer questions, and how users choose one.
 
-import csv
-import io
+An oracle is an object with `annotator`, `interactive` and `ask`, or a function. A new one that users choose
+by name is a class in a module of its own, and a line of `ORACLES`; one of the user's own is named
+`module:attribute`.
+"""
+
+import re
 import sys
 import urllib.parse
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
-import pyoxigraph as ox
-
-from rdf_kgeval.beliefs.names import Names
-from rdf_kgeval.beliefs.table import Triple
-from rdf_kgeval.beliefs.terms import iri_term, oxigraph_text, parse_term
-from rdf_kgeval.common.disk import read_text
+from rdf_kgeval.common.registry import Entry, Registry
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.namespaces import KGE, RDF
-from rdf_kgeval.sources.files import opened
 from rdf_kgeval.verdicts.log import Answer
 
-_COLUMNS = ("subject", "predicate", "object", "label")
-_LABELS = {"1": True, "true": True, "0": False, "false": False}
+if TYPE_CHECKING:
+    from rdf_kgeval.beliefs.names import Names
+    from rdf_kgeval.beliefs.table import Triple
 
 
 class Wish(StrEnum):
-    """What a person can say instead of an answer."""
+    """Request of a person in place of an answer."""
 
     SKIP = "skip"
     UNDO = "undo"
@@ -36,75 +36,96 @@ class Wish(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """One belief, as a person meets it; what a person reads is made when it is read."""
+    """Ask about one belief; its texts are made when they are read."""
 
     position: int
     """Its place among the beliefs to be evaluated."""
     row: int
-    names: Names
+    names: "Names"
     progress: str
-    """How far the evaluation is, such as "12 of 140"."""
+    """Number of the question, such as "12 of 140"."""
 
     @cached_property
-    def triple(self) -> Triple:
-        """The belief in N-Triples terms."""
+    def triple(self) -> "Triple":
+        """Return the belief in N-Triples terms."""
         return self.names.beliefs.triple(self.row)
 
     @cached_property
     def sentence(self) -> str:
-        """The belief in words."""
+        """Return the belief in words."""
         return self.names.sentence(self.row)
 
     @property
     def search(self) -> str:
-        """A web search for what the belief says."""
+        """Return the address of a web search for what the belief says."""
         return "https://duckduckgo.com/?" + urllib.parse.urlencode({"q": self.sentence})
 
 
 class Oracle(Protocol):
-    """Answers questions."""
+    """Answer questions."""
 
     @property
     def annotator(self) -> str:
-        """The name under which the answers are logged."""
+        """Return the name under which the answers are logged."""
+        ...
+
+    @property
+    def interactive(self) -> bool:
+        """Return whether a person answers; an oracle without this attribute is a program."""
         ...
 
     def ask(self, question: Question) -> Answer | Wish:
-        """The answer, or what to do instead."""
+        """Return the answer, or a wish in its place."""
         ...
 
 
-class GoldOracle:
-    """Answers from a file that has the labels.
+AnswerFunction = Callable[[Question], bool | Answer | None]
+"""Answer a question; None skips it."""
+
+
+class FunctionOracle:
+    """Answer by a function.
 
     Args:
-        path: CSV with the columns subject, predicate, object and label, or RDF in which statements are
-            described by rdf:subject, rdf:predicate, rdf:object and kge:label.
+        function: a question that it returns None for is skipped, until only such questions are left.
     """
 
-    annotator = "gold"
+    interactive = False
 
-    def __init__(self, path: Path | str) -> None:
-        self._path = Path(path)
-        self.labels = read_gold(self._path)
+    def __init__(self, function: AnswerFunction) -> None:
+        name = getattr(function, "__name__", "")
+        self.annotator = name if name.isidentifier() else "function"
+        self._function = function
+        self._skipped: set[Triple] = set()
+        """Beliefs skipped since the last answer."""
 
     def ask(self, question: Question) -> Answer | Wish:
-        """The label in the file.
+        """Call the function.
 
         Raises:
-            InputError: the file has none.
+            InputError: it returned something other than an answer.
         """
-        label = self.labels.get(question.triple)
-        if label is None:
-            raise InputError(
-                f"{printable(str(self._path))} has no label for {printable(' '.join(question.triple), 300)}; "
-                "add one, or leave the triple out of the scope"
-            )
-        return Answer.TRUE if label else Answer.FALSE
+        given = self._function(question)
+        if given is None:
+            if question.triple in self._skipped:
+                return Wish.QUIT
+            self._skipped.add(question.triple)
+            return Wish.SKIP
+        self._skipped.clear()
+        if isinstance(given, str) and given in tuple(Answer):
+            return Answer(given)
+        if given in (True, False):
+            return Answer.TRUE if given else Answer.FALSE
+        raise InputError(
+            f"the oracle {self.annotator} answered {printable(repr(given), 40)}; "
+            "let it return True, False, an Answer, or None to skip"
+        )
 
 
 class PromptOracle:
-    """A person at a terminal."""
+    """Ask a person at a terminal."""
+
+    interactive = True
 
     def __init__(
         self, annotator: str = "me", source: IO[str] | None = None, screen: IO[str] | None = None
@@ -114,7 +135,7 @@ class PromptOracle:
         self._screen = screen or sys.stderr
 
     def ask(self, question: Question) -> Answer | Wish:
-        """Show the belief and wait for one of the words or its first letter; the end of input quits."""
+        """Show the belief and read an answer or wish, or its first letter; the end of input quits."""
         self._show(f"\n{question.progress}: {printable(question.sentence, 300)}")
         self._show(f"  {printable(' '.join(question.triple), 500)}")
         self._show(f"  {question.search}")
@@ -135,77 +156,78 @@ class PromptOracle:
         self._screen.flush()
 
 
-def read_gold(path: Path) -> dict[Triple, bool]:
-    """Read labels from a CSV file, or from RDF if the file's name says so.
+@dataclass(frozen=True)
+class NamedOracle(Entry):
+    """Oracle that users choose by name; its code takes the annotator's name."""
 
-    The columns of the CSV are subject, predicate, object and label. Terms are plain IRIs or N-Triples terms;
-    a label is 1, 0, true or false, or empty where there is none.
+    pages: bool = False
+    """Whether it is a `Consult` that serves pages to several people, not an `Oracle`."""
+
+
+GOLD = Entry("GOLD.csv", "verdicts.gold:GoldOracle", "a file with labels")
+"""Oracle for every other name, which is a path."""
+ORACLES = Registry(
+    "oracle",
+    NamedOracle("prompt", "verdicts.oracles:PromptOracle", "you here"),
+    NamedOracle("web", "web.server:Pages", "people on a web page", pages=True),
+)
+"""Oracles by name, for `--oracle`."""
+
+
+def as_oracle(given: Oracle | AnswerFunction) -> Oracle:
+    """Return an oracle: the object itself, or one that calls a function."""
+    return FunctionOracle(given) if callable(given) and not hasattr(given, "ask") else given  # type: ignore[return-value]
+
+
+def is_interactive(oracle: object) -> bool:
+    """Return whether a person answers."""
+    return bool(getattr(oracle, "interactive", False))
+
+
+def is_file(name: str) -> bool:
+    """Return whether a user means a file with labels, not an oracle by name nor `module:attribute`.
+
+    >>> is_file("gold.csv"), is_file("prompt"), is_file("judges.llm:judge")
+    (True, False, False)
+    """
+    return name not in ORACLES and not re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*", name)
+
+
+def choose_oracle(name: str, annotator: str) -> Oracle:
+    """Return the oracle that a user means: by name, as `module:attribute`, or by a file with labels.
+
+    Args:
+        name: what the user gave.
+        annotator: the name under which a person's answers are logged.
 
     Raises:
-        InputError: the file cannot be read, or a triple has two labels.
+        InputError: there is none.
     """
-    return _read_csv(path) if path.suffix.lower() in (".csv", "") else _read_rdf(path)
+    if name in ORACLES:
+        oracle: Oracle = ORACLES[name].load()(annotator)
+    elif is_file(name):
+        oracle = GOLD.load()(Path(name))
+    else:
+        oracle = _import(name)
+    return oracle
 
 
-def _read_rdf(path: Path) -> dict[Triple, bool]:
-    name = printable(str(path))
-    found: dict[str, dict[str, str]] = {}
-    with opened(path, None, lambda *_: None) as (file, rdf_format, _):
-        for quad in ox.parse(file, format=rdf_format):
-            found.setdefault(str(quad.subject), {})[quad.predicate.value] = oxigraph_text(quad.object)
-    gold: dict[Triple, bool] = {}
-    for node in found.values():
-        if f"{KGE}label" not in node:
-            continue
-        try:
-            triple = (node[f"{RDF}subject"], node[f"{RDF}predicate"], node[f"{RDF}object"])
-        except KeyError as error:
-            raise InputError(
-                f"{name}: a statement has kge:label but no {printable(str(error.args[0]))}; add it"
-            ) from error
-        literal = parse_term(node[f"{KGE}label"])
-        text = literal.value if isinstance(literal, ox.Literal) else ""
-        if text not in _LABELS:
-            raise InputError(
-                f"{name}: the kge:label {printable(text, 40)!r} is not true or false; correct it"
-            )
-        if gold.setdefault(triple, _LABELS[text]) != _LABELS[text]:
-            raise InputError(f"{name}: {printable(' '.join(triple), 300)} has two labels; keep one of them")
-    if not gold:
-        raise InputError(f"{name} labels no statement with kge:label; see the README for the form")
-    return gold
-
-
-def _read_csv(path: Path) -> dict[Triple, bool]:
-    name = printable(str(path))
-    gold: dict[Triple, bool] = {}
-    rows = csv.DictReader(io.StringIO(read_text(path), newline=""), strict=True)
+def _import(name: str) -> Oracle:
+    """Import an oracle of the user's own, installed or from the folder where the command runs."""
+    module, _, attribute = name.partition(":")
+    if "" not in sys.path:
+        sys.path.append("")  # last, so that a file there hides no module of ours
     try:
-        missing = [c for c in _COLUMNS if c not in (rows.fieldnames or ())]
-        if missing:
-            raise InputError(
-                f"{name}, line 1: the column {missing[0]} is missing; the columns are {', '.join(_COLUMNS)}"
-            )
-        for row in rows:
-            where = f"{name}, line {rows.line_num}"
-            label = (row["label"] or "").strip().lower()
-            if not label:
-                continue
-            if label not in _LABELS:
-                raise InputError(f"{where}: the label {printable(label, 40)!r} is not 1 or 0; correct it")
-            s, p, o = (_term(row[c], where) for c in _COLUMNS[:3])
-            if gold.setdefault((s, p, o), _LABELS[label]) != _LABELS[label]:
-                raise InputError(f"{where}: the same triple has another label above; keep one of them")
-    except csv.Error as error:
-        raise InputError(f"{name}, line {rows.line_num}: not valid CSV: {error}; correct it") from error
-    return gold
-
-
-def _term(text: str | None, where: str) -> str:
-    text = (text or "").strip()
-    try:
-        return str(parse_term(text)) if text.startswith(("<", "_:", '"')) else iri_term(text)
-    except (SyntaxError, ValueError, InputError) as error:
+        found: Any = getattr(import_module(module), attribute)
+    except Exception as error:
         raise InputError(
-            f"{where}: {printable(text, 120)!r} is neither an IRI nor an N-Triples term; correct it"
+            f"the oracle {printable(name, 100)} cannot be imported: {type(error).__name__}: "
+            f"{printable(str(error), 200)}; "
+            "name a module that is here or installed, and a function or object in it"
         ) from error
+    if isinstance(found, type) or not (callable(found) or hasattr(found, "ask")):
+        raise InputError(
+            f"the oracle {printable(name, 100)} is neither a function of a question nor an object with ask; "
+            "name one that is"
+        )
+    return as_oracle(found)

@@ -19,6 +19,7 @@ from rdf_kgeval.cli.evaluate import evaluate
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.evaluation.methods import METHODS
 from rdf_kgeval.evaluation.settings import Settings
+from rdf_kgeval.verdicts.oracles import is_file
 from tests.functional.test_cli import EXAMPLE, kgeval
 
 GROUP = typer.main.get_command(app)
@@ -100,7 +101,7 @@ def flags(values: dict[str, Any], folder: Path) -> list[str]:
     made, files = [], []
     for key, value in values.items():
         for one in value if isinstance(value, list) else [value]:
-            is_path = key in PATHS or (key == "oracle" and one not in ("prompt", "web"))
+            is_path = key in PATHS or (key == "oracle" and is_file(one))
             said = str(folder / one) if is_path else str(one)
             if key == "files":
                 files.append(said)

@@ -17,8 +17,9 @@ from rdf_kgeval.errors import InputError
 from rdf_kgeval.evaluation.consult import consult
 from rdf_kgeval.evaluation.settings import Settings, parse_budget
 from rdf_kgeval.pipeline import Evaluation
+from rdf_kgeval.verdicts.gold import GoldOracle
 from rdf_kgeval.verdicts.log import Answer, Drawn, LogRecord, Retraction, Verdict
-from rdf_kgeval.verdicts.oracles import GoldOracle, Question, Wish
+from rdf_kgeval.verdicts.oracles import Question, Wish
 from tests.evaluation.test_policies import chain, graphs
 
 DESIGNED = ("stratified", "srs", "twcs", "anytime", "assisted")

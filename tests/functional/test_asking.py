@@ -17,8 +17,8 @@ import pytest
 from rdf_kgeval.evaluation.settings import Settings
 from rdf_kgeval.pipeline import Evaluation, read_evaluation
 from rdf_kgeval.runs.run import open_run
+from rdf_kgeval.verdicts.gold import read_gold
 from rdf_kgeval.verdicts.log import Answer, Verdict, read_log
-from rdf_kgeval.verdicts.oracles import read_gold
 from tests.functional.test_cli import KGEVAL, kgeval
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "motivating"

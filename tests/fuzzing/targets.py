@@ -34,8 +34,8 @@ from rdf_kgeval.runs.run import open_run
 from rdf_kgeval.sources.endpoint.client import Endpoint, RetryPolicy
 from rdf_kgeval.sources.endpoint.results import read_rows
 from rdf_kgeval.sources.load import Sources
+from rdf_kgeval.verdicts.gold import read_gold
 from rdf_kgeval.verdicts.log import VerdictLog
-from rdf_kgeval.verdicts.oracles import read_gold
 from rdf_kgeval.web.access import OWNER, open_access
 from rdf_kgeval.web.desk import Desk
 from rdf_kgeval.web.overview import Overview

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from rdf_kgeval.verdicts.oracles import read_gold
+from rdf_kgeval.verdicts.gold import read_gold
 from tests.support.annotators import Client, form_of
 
 BLOCK = re.compile(r"^```(\w+) ?([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

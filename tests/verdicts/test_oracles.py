@@ -1,70 +1,104 @@
-"""Labels from files: CSV and RDF, right and wrong."""
+"""Oracles: functions, and the user's own code by name."""
 
+import json
 from pathlib import Path
 
 import pytest
 
+import rdf_kgeval as kgeval
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.verdicts.oracles import read_gold
+from rdf_kgeval.pipeline import Evaluation
+from rdf_kgeval.verdicts.log import Answer
+from rdf_kgeval.verdicts.oracles import AnswerFunction, Question, choose_oracle, is_interactive
+from tests.evaluation.test_policies import chain
+from tests.functional.test_cli import EXAMPLE
+from tests.functional.test_cli import kgeval as command
 
-PREFIXES = """@prefix : <http://example.org/> . @prefix kge: <https://w3id.org/rdf-kgeval#> .
-@prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> .
-"""
-STATEMENT = ":x rdf:subject :a ; rdf:predicate :p ; rdf:object"
+
+def asked_of(function: AnswerFunction) -> Evaluation:
+    return kgeval.evaluate(chain(4), function, policy="random", margin=None, converge=False)
 
 
-def test_labels_in_rdf(tmp_path: Path) -> None:
-    path = tmp_path / "gold.ttl"
-    path.write_text(
-        f'{PREFIXES}{STATEMENT} "o"@en ; kge:label true . [] rdf:subject :b ; rdf:predicate :p ; rdf:object :c ; '
-        'kge:label "0" . :other :about :that .'
+def test_a_function_answers() -> None:
+    def even(question: Question) -> bool:
+        return question.position % 2 == 0
+
+    evaluation = asked_of(even)
+    assert evaluation.n_verdicts == 6
+    assert evaluation.accuracy == 0.5
+    assert evaluation.annotators().keys() == {"even"}
+    assert asked_of(lambda _: True).annotators().keys() == {"function"}
+
+
+def test_a_function_says_what_a_person_can_say() -> None:
+    answers = [Answer.FALSE, Answer.TRUE, "ambiguous", True, 0, 1]
+    evaluation = asked_of(lambda question: answers[question.position])  # type: ignore[return-value]
+    assert evaluation.n_verdicts == 6
+    assert evaluation.accuracy == 3 / 5
+
+
+@pytest.mark.parametrize("given", ["yes", 0.5, "skip"])
+def test_what_is_no_answer_is_one_sentence(given: object) -> None:
+    with pytest.raises(InputError, match="let it return True, False, an Answer, or None to skip"):
+        asked_of(lambda _: given)  # type: ignore[arg-type, return-value]
+
+
+def test_what_a_function_skips_is_asked_once_more_and_then_asking_ends() -> None:
+    asked: list[int] = []
+
+    def knows_little(question: Question) -> bool | None:
+        asked.append(question.position)
+        return None if question.position < 2 else True
+
+    evaluation = asked_of(knows_little)
+    assert evaluation.n_verdicts == 4
+    assert set(asked) == set(range(6))
+    assert len(asked) <= 4 + 2 * 2 + 1
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "judges.py").write_text(
+        "def yes(question): return True\n"
+        "class Judge:\n"
+        "    annotator, interactive = 'judge', True\n"
+        "    def ask(self, question): return 'false'\n"
+        "judge, number = Judge(), 7\n"
     )
-    a, b, c, p = (f"<http://example.org/{name}>" for name in "abcp")
-    assert read_gold(path) == {(a, p, '"o"@en'): True, (b, p, c): False}
+    (tmp_path / "broken.py").write_text("import rdf_kgeval.nothing")
+    return tmp_path
+
+
+@pytest.mark.parametrize(("name", "annotator", "accuracy"), [("yes", "yes", 1.0), ("judge", "judge", 0.0)])
+def test_one_s_own_code_by_name(folder: Path, name: str, annotator: str, accuracy: float) -> None:
+    arguments = ["evaluate", EXAMPLE / "kg.ttl", "--oracle", f"judges:{name}", "--run", "run", "--json"]
+    done = command(*arguments, "--policy", "srs", "--budget", "6", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["accuracy"] == pytest.approx(accuracy)
+    log = (folder / "run" / "verdicts.jsonl").read_text().splitlines()
+    assert {json.loads(line)["annotator"] for line in log} == {annotator}
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("name", "message"),
     [
-        (f"{STATEMENT} :o .", "labels no statement with kge:label"),
-        (":x rdf:subject :a ; kge:label true .", "has kge:label but no .*predicate; add it"),
-        (f"{STATEMENT} :o ; kge:label :yes .", "the kge:label '' is not true or false"),
-        (f'{STATEMENT} :o ; kge:label "perhaps" .', "the kge:label 'perhaps' is not true or false"),
-        (
-            f"{STATEMENT} :o ; kge:label true . {STATEMENT.replace(':x', ':y')} :o ; kge:label false .",
-            "has two labels; keep one",
-        ),
+        ("absent:judge", "cannot be imported: ModuleNotFoundError: No module named 'absent'; name a module"),
+        ("broken:judge", "cannot be imported: ModuleNotFoundError: No module named 'rdf_kgeval.nothing'"),
+        ("judges:nobody", "cannot be imported: AttributeError: module 'judges' has no attribute 'nobody'"),
+        ("judges:number", "is neither a function of a question nor an object with ask; name one that is"),
+        ("judges:Judge", "is neither a function of a question nor an object with ask; name one that is"),
     ],
 )
-def test_what_is_wrong_in_rdf(tmp_path: Path, text: str, message: str) -> None:
-    (tmp_path / "gold.ttl").write_text(PREFIXES + text)
-    with pytest.raises(InputError, match=rf"gold.ttl:? .*{message}"):
-        read_gold(tmp_path / "gold.ttl")
+def test_code_that_cannot_answer_is_one_sentence(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, message: str
+) -> None:
+    monkeypatch.syspath_prepend(folder)
+    with pytest.raises(InputError) as error:
+        choose_oracle(name, "me")
+    assert str(error.value).startswith(f"the oracle {name} {message}")
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("subject,predicate,label\n", "line 1: the column object is missing"),
-        ("http://e/a,http://e/p,http://e/o,perhaps\n", "line 2: the label 'perhaps' is not 1 or 0"),
-        ("a,http://e/p,http://e/o,1\n", "line 2: 'a' is neither an IRI nor an N-Triples term"),
-        ('http://e/a,http://e/p,"x,1\n', "not valid CSV: unexpected end of data"),
-        (
-            "http://e/a,http://e/p,http://e/o,1\nhttp://e/a,http://e/p,<http://e/o>,0\n",
-            "line 3: the same triple",
-        ),
-        ("\udcff", "is not UTF-8 text; save it as UTF-8"),
-    ],
-)
-def test_what_is_wrong_in_csv(tmp_path: Path, text: str, message: str) -> None:
-    head = "" if text.startswith("subject") else "subject,predicate,object,label\n"
-    (tmp_path / "gold.csv").write_text(head + text, encoding="utf-8", errors="surrogateescape")
-    with pytest.raises(InputError, match=message):
-        read_gold(tmp_path / "gold.csv")
-
-
-def test_an_unlabelled_row_is_left_out_and_an_absent_file_is_named(tmp_path: Path) -> None:
-    (tmp_path / "gold.csv").write_text("subject,predicate,object,label\nhttp://e/a,http://e/p,http://e/o,\n")
-    assert read_gold(tmp_path / "gold.csv") == {}
-    with pytest.raises(InputError, match=r"absent.csv cannot be read: No such file"):
-        read_gold(tmp_path / "absent.csv")
+def test_who_is_a_person() -> None:
+    assert is_interactive(kgeval.PromptOracle())
+    assert not is_interactive(kgeval.GoldOracle(EXAMPLE / "gold.csv"))
+    assert not is_interactive(object())
