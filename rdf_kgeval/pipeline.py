@@ -17,7 +17,7 @@ from rdf_kgeval.errors import InputError
 from rdf_kgeval.evaluation.consult import consult
 from rdf_kgeval.evaluation.settings import Settings
 from rdf_kgeval.evaluation.state import State
-from rdf_kgeval.runs.run import Run, draw_further, look_for_changes, open_log, open_run
+from rdf_kgeval.runs.run import Run, open_log, open_run
 from rdf_kgeval.sources.files import Progress
 from rdf_kgeval.verdicts.log import LogRecord, read_log
 from rdf_kgeval.verdicts.oracles import Oracle
@@ -64,7 +64,8 @@ def prepare(
     *,
     lang: str = "en",
     memory_limit: int | None = None,
-    repeatable: Mapping[str, Any] | None = None,
+    settings: Settings | None = None,
+    options: Mapping[str, object] | None = None,
     show: Show = _unseen,
 ) -> Run:
     """Read beliefs and rules, couple them, and save all as a new run.
@@ -75,7 +76,8 @@ def prepare(
         coupling: by which rules to couple it.
         lang: the language of names for people.
         memory_limit: in bytes; it holds for everything that is done with the run later.
-        repeatable: further entries of `config.json`: what is needed to do it again.
+        settings: how to evaluate the run, if not as usual.
+        options: options of the command line, kept to do it again.
         show: shows progress.
     """
     from rdf_kgeval.runs.create import new_run
@@ -85,7 +87,7 @@ def prepare(
         draft.read(sources, rules, coupling, progress)
         draft.choose_scope(sources)
         draft.couple(rules, coupling, progress)
-        draft.save(sources, coupling, lang, repeatable or {})
+        draft.save(sources, coupling, lang, settings, options)
     return open_run(folder, coupling.engine)
 
 
@@ -114,13 +116,15 @@ def ask(
         with open_evaluation(graph, options, threads) as evaluation:
             finished = consult(evaluation)
         run = evaluation.run
-        if run is None or not finished:
+        if run is None or not run.in_place or not finished:
             return evaluation
+        from rdf_kgeval.runs.drawing import draw_more, look_for_changes
+
         with show() as progress:
             if not evaluation.short:
                 evaluation.change = look_for_changes(run, endpoint, progress)
                 return evaluation
-            graph = draw_further(run, evaluation.short, endpoint, progress)
+            graph = draw_more(run, evaluation.short, endpoint, progress)
 
 
 def _check_not_empty(graph: CouplingGraph | Run) -> None:
@@ -137,8 +141,8 @@ def open_evaluation(
     if isinstance(graph, CouplingGraph):
         yield Evaluation(graph, Settings().changed(**(options or {})), threads=threads)
     else:
-        with open_log(graph, options or {}) as log:
-            yield evaluation_of(graph, log.records, threads, log.append)
+        with open_log(graph, options or {}) as (run, log):
+            yield evaluation_of(run, log.records, threads, log.append)
 
 
 def read_evaluation(run: Run) -> "Evaluation":

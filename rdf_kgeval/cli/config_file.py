@@ -11,11 +11,14 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from types import UnionType
-from typing import Any, NoReturn, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any, NoReturn, Union, get_args, get_origin
 from urllib.parse import urlsplit
 
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
+
+if TYPE_CHECKING:
+    from rdf_kgeval.runs.config import RunConfig
 
 TABLES = ("source", "rules", "evaluation", "publish")
 """The headings."""
@@ -204,11 +207,11 @@ def _refuse_secrets(place: str, key: str, url: str) -> None:
         )
 
 
-def repeat_config(config: Mapping[str, Any]) -> str:
-    """A configuration file that repeats a run, from what its `config.json` holds."""
-    options = dict(config.get("options", {}))
+def repeat_config(config: "RunConfig") -> str:
+    """Return a configuration file that repeats a run."""
+    options: dict[str, Any] = dict(config.options or {})
     rules = {key: options.pop(key) for key in _RULES if key in options}
-    settings = {long_name(key): value for key, value in config.get("evaluation", {}).items()}
+    settings: dict[str, Any] = {long_name(key): value for key, value in (config.evaluation or {}).items()}
     seconds, several = settings.pop("seconds", None), settings.pop("allocate", False)
     settings.pop("converge", None)
     if seconds is not None:

@@ -89,16 +89,17 @@ def make_run(
     """Read the sources into a new run directory, and say what users should know of them."""
     from rdf_kgeval.pipeline import prepare
 
-    repeatable: dict[str, Any] = {"options": options.chosen()}
+    repeatable: dict[str, object] = options.chosen()
+    settings = None
     if method is not None and (chosen := method.chosen()):
         from rdf_kgeval.evaluation.settings import Settings
 
-        repeatable["evaluation"] = Settings().changed(**chosen).to_json()
+        settings = Settings().changed(**chosen)
     discover = discover and not options.in_place
     sources = options.sources(propose_scope=discover, seed=method.seed or 0 if method else 0)
     coupling = options.coupling(engine, discover=discover)
     if sources.endpoint is not None:
-        repeatable["options"]["endpoint"] = sources.endpoint.name
+        repeatable["endpoint"] = sources.endpoint.name
     try:
         made = prepare(
             folder,
@@ -106,13 +107,14 @@ def make_run(
             coupling,
             lang=options.lang,
             memory_limit=options.memory,
-            repeatable=repeatable,
+            settings=settings,
+            options=repeatable,
             show=progress_bar,
         )
     except KeyboardInterrupt:
         say("kgeval: stopped; the same command goes on from what was fetched")
         raise typer.Exit(130) from None
-    for note in made.config["notes"]:
+    for note in made.config.notes:
         say(f"note: {note}")
     return made
 

@@ -92,7 +92,7 @@ def publish(
     opened = open_run(run)
     check_output(
         OutputOptions(publish=output, write_back=write_back, update_endpoint=update_endpoint),
-        has_store=bool(endpoint or opened.config["endpoint"]),
+        has_store=bool(endpoint or opened.config.endpoint),
     )
     evaluation = read_evaluation(opened)
     if output is not None:

@@ -9,6 +9,7 @@ from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.evaluation.result import missed_thresholds
 
 if TYPE_CHECKING:
+    from rdf_kgeval.evaluation.result import Result
     from rdf_kgeval.evaluation.state import State
 
 
@@ -16,13 +17,13 @@ def report(evaluation: "State", as_json: bool, seconds: float, *, by_predicate: 
     """Print the result."""
     from rich.console import Console
 
-    result = evaluation.to_json()
+    result = evaluation.result()
     if as_json:
-        print_json({**result, "seconds": seconds})
+        print_json({**result.to_json(), "seconds": seconds})
         return
     Console().print(sentence(result), highlight=False, soft_wrap=True)
     if by_predicate:
-        print_groups("predicate", result["by_predicate"])
+        print_groups("predicate", {name: group.to_json() for name, group in result.by_predicate.items()})
 
 
 def print_groups(title: str, groups: dict[str, dict[str, Any]]) -> None:
@@ -46,23 +47,21 @@ def print_groups(title: str, groups: dict[str, dict[str, Any]]) -> None:
     Console().print(table)
 
 
-def sentence(result: dict[str, Any]) -> str:
-    """A result, as `Evaluation.to_json` gives it, in words."""
-    asked, beliefs = result["asked"], plural(result["beliefs"], "belief")
-    known = f"{asked:,} of {beliefs} asked, {result['inferred']:,} inferred"
-    if result["accuracy"] is None:
+def sentence(result: "Result") -> str:
+    """Put a result into words."""
+    asked, beliefs = result.asked, plural(result.beliefs, "belief")
+    known = f"{asked:,} of {beliefs} asked, {result.inferred:,} inferred"
+    if result.accuracy is None:
         return f"accuracy unknown: {known}"
-    if result["interval"] is None:
+    if result.interval is None:
         from rdf_kgeval.evaluation.methods import METHODS
 
-        none = not METHODS[f"{result['policy']}/{result['estimator']}"].interval
+        none = not METHODS[result.method].interval
         why = "which carries no interval" if none else "whose interval is given when asking stops"
-        return (
-            f"accuracy {result['accuracy']:.1%} by {result['policy']}/{result['estimator']}, {why}: {known}"
-        )
-    low, high = result["interval"]
-    sure = f"between {low:.1%} and {high:.1%} ({result['level']:.4g} level)"
-    return f"accuracy {result['accuracy']:.1%}, {sure}: {known}"
+        return f"accuracy {result.accuracy:.1%} by {result.method}, {why}: {known}"
+    low, high = result.interval
+    sure = f"between {low:.1%} and {high:.1%} ({result.level:.4g} level)"
+    return f"accuracy {result.accuracy:.1%}, {sure}: {known}"
 
 
 def check(evaluation: "State", min_accuracy: float | None, max_margin: float | None) -> None:

@@ -21,6 +21,7 @@ from rdf_kgeval.evaluation.methods import METHODS
 from rdf_kgeval.evaluation.policies import Greedy, Labels, Policy
 from rdf_kgeval.evaluation.policy_procedure import PolicyProcedure
 from rdf_kgeval.evaluation.procedure import Point, Procedure, Request
+from rdf_kgeval.evaluation.result import GroupResult, Result
 from rdf_kgeval.evaluation.sampling_procedure import SamplingProcedure
 from rdf_kgeval.evaluation.settings import MOST_WORKERS, Settings
 from rdf_kgeval.inference.infer import Inference, infer_rows
@@ -393,7 +394,10 @@ class State:
         return self.inference.labels()
 
     def by_predicate(self) -> dict[str, dict[str, Any]]:
-        """By IRI, most beliefs first: beliefs, asked, inferred, accuracy and interval."""
+        """Return by IRI, most beliefs first: beliefs, asked, inferred, accuracy and interval."""
+        return {name: group.to_json() for name, group in self._by_predicate().items()}
+
+    def _by_predicate(self) -> dict[str, GroupResult]:
         names, group = self.predicates
         size = len(names)
         asked = np.zeros(len(group), np.bool_)
@@ -403,13 +407,13 @@ class State:
         found = self._procedure.estimate_groups(group, final=self.stopped is not None)
         found += [Estimate(None, None)] * (size - len(found))
         return {
-            names[g]: {
-                "beliefs": count[names[g]],
-                "asked": int(asked[group == g].sum()),
-                "inferred": int(inferred[group == g].sum()),
-                "accuracy": found[g].accuracy,
-                "interval": found[g].interval,
-            }
+            names[g]: GroupResult(
+                beliefs=count[names[g]],
+                asked=int(asked[group == g].sum()),
+                inferred=int(inferred[group == g].sum()),
+                accuracy=found[g].accuracy,
+                interval=found[g].interval,
+            )
             for g in range(size)
         }
 
@@ -446,21 +450,25 @@ class State:
         group = np.array([number[iri(beliefs.terms[int(term)])] for term in terms], dtype=np.int32)
         return names, group[at]
 
-    def to_json(self) -> dict[str, Any]:
-        """The result, as `kgeval evaluate --json` prints it, without the seconds that it took."""
-        by_predicate = self.by_predicate()
+    def result(self) -> Result:
+        """Return what the evaluation came to so far."""
+        by_predicate = self._by_predicate()
         accuracy, interval = self.estimate()
-        return {
-            "accuracy": accuracy,
-            "interval": interval,
-            "level": self.settings.level,
-            "margin": self.settings.margin,
-            "beliefs": self.graph.beliefs.n_population,
-            "asked": len(self.findings),
-            "inferred": sum(entry["inferred"] for entry in by_predicate.values()),
-            "policy": self.settings.policy,
-            "estimator": self.settings.estimator,
-            "seed": self.settings.seed,
-            "stopped": self.stopped,
-            "by_predicate": by_predicate,
-        }
+        return Result(
+            accuracy=accuracy,
+            interval=interval,
+            level=self.settings.level,
+            margin=self.settings.margin,
+            beliefs=self.graph.beliefs.n_population,
+            asked=len(self.findings),
+            inferred=sum(group.inferred for group in by_predicate.values()),
+            policy=self.settings.policy,
+            estimator=self.settings.estimator,
+            seed=self.settings.seed,
+            stopped=self.stopped,
+            by_predicate=by_predicate,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the result as `kgeval evaluate --json` prints it, without the seconds that it took."""
+        return self.result().to_json()

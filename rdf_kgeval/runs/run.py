@@ -1,8 +1,4 @@
-"""Run directories, opened to look at and to go on with.
-
-A run directory holds `config.json` (what it was made from, without credentials), `beliefs/`, `coupling/` with
-the rules and the coupling graph, and `verdicts.jsonl`.
-"""
+"""Open run directories, to look at and to go on with."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyoxigraph as ox
 
@@ -21,16 +17,12 @@ from rdf_kgeval.common.text import printable
 from rdf_kgeval.common.validation import checked
 from rdf_kgeval.coupling.graph import CouplingGraph
 from rdf_kgeval.engines.engine import LOCAL, Engine
-from rdf_kgeval.errors import EndpointError, InputError, RunError
-from rdf_kgeval.runs.config import check_digests, digest_of, read_config, write_config
+from rdf_kgeval.errors import InputError, RunError
+from rdf_kgeval.evaluation.settings import Settings
+from rdf_kgeval.runs.config import RunConfig, check_digests, digest_of, read_config, write_config
 from rdf_kgeval.runs.layout import RunLayout
-from rdf_kgeval.sources.endpoint.client import Endpoint
-from rdf_kgeval.sources.files import Progress
 from rdf_kgeval.sources.load import Sources
 from rdf_kgeval.verdicts.log import LogRecord, VerdictLog, belief_of
-
-if TYPE_CHECKING:
-    from rdf_kgeval.evaluation.settings import Settings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +30,7 @@ class Run:
     """An opened run directory."""
 
     folder: Path
-    config: dict[str, Any]
+    config: RunConfig
     graph: CouplingGraph
     engine: Engine = LOCAL
     """What solves its models."""
@@ -49,7 +41,7 @@ class Run:
         return self.graph.beliefs
 
     def row(self, belief: str) -> int:
-        """The row that a user names: by its id, the beginning of it, or its triple in N-Triples."""
+        """Return the row that a user names: by its id, the beginning of it, or its triple in N-Triples."""
         if not belief.lstrip().startswith(("<", "_:")):
             return self.beliefs.row(belief)
         try:
@@ -65,7 +57,7 @@ class Run:
     @property
     def in_place(self) -> bool:
         """Whether the beliefs stay at the endpoint."""
-        return bool(self.config.get("in_place"))
+        return self.config.in_place is not None
 
     @property
     def layout(self) -> RunLayout:
@@ -95,7 +87,7 @@ class Run:
                 )
 
     def in_words(self, atom: int) -> str:
-        """An atom of the graph as people read it, safe to show."""
+        """Return an atom of the graph as people read it, safe to show."""
         return printable(self.names.in_words(self.graph.triple(atom)), 200)
 
     def check_sources(self, sources: Sources) -> None:
@@ -108,8 +100,8 @@ class Run:
         ]
         endpoint = sources.endpoint.name if sources.endpoint else None
         if (
-            files != [(file["role"], file["sha256"]) for file in self.config["files"]]
-            or endpoint != self.config["endpoint"]
+            files != [(file.role, file.sha256) for file in self.config.files]
+            or endpoint != self.config.endpoint
             or (sources.in_place is not None) != self.in_place
         ):
             raise RunError(
@@ -117,25 +109,22 @@ class Run:
                 "no sources to go on with it"
             )
 
-    def settings(self, **options: Any) -> "Settings":
-        """How the run is evaluated, with what the user asks for now in place of what it says."""
-        from rdf_kgeval.evaluation.settings import (
-            Settings,  # commands that evaluate nothing need no compiled kernels
-        )
-
+    def settings(self, **options: Any) -> Settings:
+        """Return how the run is evaluated, with what the user asks for now in place of what it says."""
+        kept_fields: dict[str, Any] = self.config.evaluation or {}
         try:
-            kept = checked(Settings(**self.config.get("evaluation", {})))
+            kept = checked(Settings(**kept_fields))
         except (TypeError, InputError) as error:
             raise RunError(
-                f"{printable(str(self.folder))}/config.json has settings that this kgeval does not know"
+                f"{printable(str(self.layout.config))} has settings that this kgeval does not know"
             ) from error
         return kept.changed(**options)
 
     @cached_property
     def names(self) -> Names:
         """Names for people, as the run's owner wants them."""
-        chosen = self.config["labels"]
-        return Names(beliefs=self.beliefs, properties=chosen["properties"], lang=chosen["lang"])
+        chosen = self.config.labels
+        return Names(beliefs=self.beliefs, properties=chosen.properties, lang=chosen.lang)
 
 
 def open_run(folder: Path, engine: Engine = LOCAL) -> Run:
@@ -146,19 +135,19 @@ def open_run(folder: Path, engine: Engine = LOCAL) -> Run:
     """
     config, layout = read_config(folder), RunLayout(folder)
     check_digests(folder, config)
-    if config.get("in_place"):
+    if config.in_place:
         from rdf_kgeval.runs.drawn import load_graph, read_notes  # they need compiled kernels
 
-        graph = load_graph(folder, config)
-        config["notes"] = read_notes(folder)
+        graph = load_graph(layout, config.in_place.max_groundings)
+        config = replace(config, notes=tuple(read_notes(layout)))
     else:
-        space = Space(config["memory_limit"], folder)
+        space = Space(config.memory_limit, folder)
         graph = CouplingGraph.load(layout.coupling, Beliefs.load(layout.beliefs), space)
     return Run(folder=folder, config=config, graph=graph, engine=engine)
 
 
 @contextmanager
-def open_log(run: Run, options: Mapping[str, Any]) -> Iterator[VerdictLog]:
+def open_log(run: Run, options: Mapping[str, Any]) -> Iterator[tuple[Run, VerdictLog]]:
     """Open the run's verdict log to append to, alone, and keep the settings that are asked for now.
 
     Args:
@@ -174,42 +163,13 @@ def open_log(run: Run, options: Mapping[str, Any]) -> Iterator[VerdictLog]:
                 f"{printable(str(run.folder))} has verdicts that were asked for with {started.described()}; "
                 "go on without other options, or make another run"
             )
-        if run.in_place and settings.seed != run.config["in_place"]["seed"]:
+        drawn = run.config.in_place
+        if drawn and settings.seed != drawn.seed:
             raise RunError(
                 f"the sample of {printable(str(run.folder))} was drawn with the seed "
-                f"{run.config['in_place']['seed']}; go on without --seed, or make another run"
+                f"{drawn.seed}; go on without --seed, or make another run"
             )
-        if run.config.get("evaluation") != settings.to_json():
-            run.config["evaluation"] = settings.to_json()
+        if run.config.evaluation != settings.to_json():
+            run = replace(run, config=replace(run.config, evaluation=settings.to_json()))
             write_config(run.folder, run.config)
-        yield log
-
-
-def draw_further(run: Run, short: Iterable[str], endpoint: Endpoint | None, progress: Progress) -> Run:
-    """Draw more of the predicates that are used up, and return the run with them.
-
-    Raises:
-        EndpointError: the endpoint fails; all verdicts and draws are kept.
-    """
-    from rdf_kgeval.runs.drawn import draw_more, read_notes
-
-    try:
-        graph = draw_more(run.folder, run.config, short, endpoint, progress)
-    except EndpointError as error:
-        raise type(error)(
-            f"{error} (the sample is used up and more must be drawn; all answers are kept: the same command "
-            "goes on from here)"
-        ) from error
-    return replace(run, graph=graph, config={**run.config, "notes": read_notes(run.folder)})
-
-
-def look_for_changes(run: Run, endpoint: Endpoint | None, progress: Progress) -> str | None:
-    """Count the store again; say in a sentence what users must know of it since it was first counted."""
-    if not run.in_place:
-        return None
-    from rdf_kgeval.runs.drawn import notice_change
-
-    try:
-        return notice_change(run.folder, run.config, endpoint, progress)
-    except EndpointError as error:
-        return f"whether the store has changed since it was counted is not known: {error}"
+        yield run, log

@@ -20,6 +20,7 @@ from rdf_kgeval.cli.options import MethodOptions
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.evaluation.methods import METHODS
 from rdf_kgeval.evaluation.settings import Settings
+from rdf_kgeval.runs.config import RunConfig
 from tests.functional.test_cli import EXAMPLE, kgeval
 
 PARAMETERS = inspect.signature(evaluate).parameters
@@ -165,7 +166,7 @@ def test_a_run_s_settings_can_be_repeated(method: str, options: dict[str, Any]) 
     first = Settings().changed(policy=policy, estimator=estimator, **options)
     with tempfile.TemporaryDirectory() as name:
         file = Path(name) / "kgeval.toml"
-        file.write_text(repeat_config(json.loads(json.dumps({"evaluation": first.to_json()}))))
+        file.write_text(repeat_config(RunConfig(evaluation=json.loads(json.dumps(first.to_json())))))
         found = read_config(file, PARAMETERS)
     fields = {key: found[key] for key in found if key in MethodOptions.__dataclass_fields__}
     assert fields == found

@@ -3,9 +3,9 @@
 All text that comes from a graph is escaped, in the markup and in the embedded JSON-LD.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
+from rdf_kgeval.evaluation.result import GroupResult, Result
 from rdf_kgeval.namespaces import DQV, KGE, PROV, VOID
 from rdf_kgeval.publishing.report.charts import history
 from rdf_kgeval.publishing.report.content import Report
@@ -22,7 +22,7 @@ def page(report: Report) -> str:
         "report.html.j2",
         report=report,
         json_ld=json_ld(report),
-        history=history(report.history, report.result["interval"]),
+        history=history(report.history, report.result.interval),
         answers=list(Answer),
         few=FEW,
     )
@@ -35,10 +35,10 @@ def json_ld(report: Report) -> dict[str, Any]:
         {
             "@type": "void:Dataset",
             "void:property": {"@id": predicate},
-            "void:triples": entry["beliefs"],
+            "void:triples": entry.beliefs,
             **_measurement(entry, result),
         }
-        for predicate, entry in result["by_predicate"].items()
+        for predicate, entry in result.by_predicate.items()
     ]
     return {
         "@context": {"@vocab": "https://schema.org/", "dqv": DQV, "kge": KGE, "prov": PROV, "void": VOID},
@@ -46,26 +46,26 @@ def json_ld(report: Report) -> dict[str, Any]:
         "@type": ["Dataset", "void:Dataset"],
         "name": report.title,
         "description": " ".join(report.how),
-        "void:triples": result["beliefs"],
+        "void:triples": result.beliefs,
         **_measurement(result, result),
         "void:propertyPartition": partitions,
         "prov:wasUsedBy": {"@id": report.name, "@type": "kge:Evaluation"},
     }
 
 
-def _measurement(entry: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str, Any]:
-    if entry["accuracy"] is None:
+def _measurement(entry: GroupResult | Result, result: Result) -> dict[str, Any]:
+    if entry.accuracy is None:
         return {}
     found = {
         "@type": "dqv:QualityMeasurement",
         "dqv:isMeasurementOf": {"@id": "kge:accuracy"},
-        "dqv:value": entry["accuracy"],
-        "kge:method": f"{result['policy']}/{result['estimator']}",
-        "kge:population": entry["beliefs"],
-        "kge:sampleSize": entry["asked"],
-        "kge:inferred": entry["inferred"],
+        "dqv:value": entry.accuracy,
+        "kge:method": result.method,
+        "kge:population": entry.beliefs,
+        "kge:sampleSize": entry.asked,
+        "kge:inferred": entry.inferred,
     }
-    if entry["interval"] is not None:
-        low, high = entry["interval"]
-        found |= {"kge:lower": low, "kge:upper": high, "kge:level": result["level"]}
+    if entry.interval is not None:
+        low, high = entry.interval
+        found |= {"kge:lower": low, "kge:upper": high, "kge:level": result.level}
     return {"dqv:hasQualityMeasurement": found}
