@@ -14,7 +14,7 @@ import numba
 import numpy as np
 from scipy.special import ndtr
 
-from rdf_kgeval.estimation.assisted import moments, plan, record
+from rdf_kgeval.estimation.assisted import add_draw, plan_draws, weighted_moments
 from rdf_kgeval.estimation.beta_interval import best_start, least_precision, precise
 from rdf_kgeval.estimation.calibration import SHRINK
 from rdf_kgeval.estimation.hierarchy import GRID, begin, doubts, observe
@@ -218,7 +218,7 @@ def run_assisted(random, label, size, a, b, prior, tables, margins, after, stop,
     left = stop.size
     drawn = 0
     while left and drawn < total:
-        variance = plan(a, b, weight, n, k, size - n, forecast, chance)
+        variance = plan_draws(a, b, weight, n, k, size - n, forecast, chance)
         precision = total * total / variance
         for _ in range(block_length(drawn, total - drawn)):
             odds, expected = 0.0, 0.0
@@ -232,10 +232,10 @@ def run_assisted(random, label, size, a, b, prior, tables, margins, after, stop,
             answer = label[start[c] + n[c]]
             leverage = (size[c] - n[c]) * odds / (total * chance[c])
             base = expected / total
-            record(sums, base, answer - forecast[c], leverage, precision)
+            add_draw(sums, base, answer - forecast[c], leverage, precision)
             observe(c, answer, a, b, weighed, n, k, weight, mean, var)
             drawn += 1
-            middle, spread = moments(sums)
+            middle, spread = weighted_moments(sums)
             least, most = k.sum() / total, 1 - (drawn - k.sum()) / total
             for j in range(stop.size):
                 if stop[j] or (after[j] >= 0 and stop[after[j]] == 0):

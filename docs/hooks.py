@@ -2,6 +2,7 @@
 
 import os
 import re
+from dataclasses import fields
 from html import unescape
 from pathlib import Path
 
@@ -68,6 +69,13 @@ def api() -> str:
     for name in sorted(rdf_kgeval.__all__, key=lambda name: (name[0].isupper(), name)):
         value = getattr(rdf_kgeval, name)
         parts.append(f"::: {value.__module__}.{name}")
+        if name == "Settings":
+            rows = (
+                f"| `{f.name}` | `{f.default}` | {f.metadata['option'].help} |"
+                for f in fields(value)
+                if f.metadata
+            )
+            parts.append("\n".join(("| option | default | |", "| --- | --- | --- |", *rows)))
     return "\n\n".join(parts)
 
 

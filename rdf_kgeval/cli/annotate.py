@@ -1,24 +1,24 @@
-"""The commands that bring people in: the web page, and other tools' tasks and results."""
+"""Bring people in, by web pages or by other tools: `serve`, `export`, `import`."""
 
 import os
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from rdf_kgeval.cli.evaluate import AsJson, RunArgument, ask_all, pages
-from rdf_kgeval.cli.options import MethodOptions, takes
-from rdf_kgeval.cli.results import report
+from rdf_kgeval.cli.options import AsJson, Chosen, RunArgument, takes
+from rdf_kgeval.cli.oracle import ask_all, pages
+from rdf_kgeval.cli.output import report
 from rdf_kgeval.cli.terminal import say, write_whole
 from rdf_kgeval.common.disk import read_plain
 from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.errors import InputError, RunError
+from rdf_kgeval.evaluation.settings import Settings
 from rdf_kgeval.runs.layout import RunLayout
 
 
-@takes(MethodOptions)
+@takes(Settings)
 def serve(
     run: RunArgument,
     *,
@@ -35,7 +35,7 @@ def serve(
     host: Annotated[str, typer.Option(metavar="HOST", help="Where to listen.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="On which port; 0 takes a free one.")] = 8000,
     as_json: AsJson = False,
-    method: MethodOptions,
+    method: Chosen,
 ) -> None:
     """Let people judge beliefs on a web page, each by a personal link, until you press Ctrl-C.
 
@@ -61,7 +61,7 @@ def serve(
     report(evaluation, as_json, time.perf_counter() - begin)
 
 
-@takes(MethodOptions)
+@takes(Settings)
 def export(
     run: RunArgument,
     *,
@@ -71,7 +71,7 @@ def export(
         typer.Option("-o", "--output", metavar="FILE", help="Where to, if not to standard output."),
     ] = None,
     tasks: Annotated[int, typer.Option(min=1, metavar="N", help="At most so many beliefs.")] = 100,
-    method: MethodOptions,
+    method: Chosen,
 ) -> None:
     """Write the beliefs to ask next as tasks for another tool.
 
@@ -84,7 +84,7 @@ def export(
 
     if to not in FORMATS:
         raise typer.BadParameter(f"tasks are for {', '.join(FORMATS)}")
-    with open_evaluation(open_run(run), method.chosen()) as evaluation:
+    with open_evaluation(open_run(run), method) as evaluation:
         requests = evaluation.next(tasks)
         if not requests:
             raise InputError(f"nothing to ask: {evaluation.stopped}")
@@ -147,6 +147,3 @@ def _exported(run: Path) -> list[str]:
         raise RunError(
             f"{printable(str(path))} is damaged; restore it from a copy, or remove it, and export anew"
         ) from error
-
-
-COMMANDS: tuple[Callable[..., None], ...] = (serve, export, import_)

@@ -1,28 +1,26 @@
-"""The commands that try methods out: what they would cost, how they compare, and the example."""
+"""Try methods out before asking: what each would cost, and how they compare: `plan`, `compare`."""
 
 import os
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from rdf_kgeval.cli.evaluate import AsJson, Config, RunArgument, make_run
-from rdf_kgeval.cli.options import SourceOptions, takes
-from rdf_kgeval.cli.results import sentence
-from rdf_kgeval.cli.terminal import print_json, progress_bar, say, write_whole
-from rdf_kgeval.common.text import plural
+from rdf_kgeval.cli.options import AsJson, Chosen, Config, RunArgument, SourceOptions, takes
+from rdf_kgeval.cli.terminal import print_json, progress_bar, write_whole
+from rdf_kgeval.evaluation.settings import Settings, methods_of
 
 
+@takes(Settings, fresh=("margin", "level"))
 def plan(
     run: RunArgument,
-    margin: Annotated[float, typer.Option(metavar="M", help="The half-width to reach.")] = 0.05,
-    level: Annotated[float, typer.Option(metavar="L", help="Confidence of the interval.")] = 0.95,
+    *,
     expect: Annotated[
         float, typer.Option(min=0.01, max=0.99, metavar="A", help="The accuracy that you expect.")
     ] = 0.9,
     as_json: AsJson = False,
+    method: Chosen,
 ) -> None:
     """Say how many verdicts and hours an evaluation will take, by method, before it starts.
 
@@ -36,8 +34,7 @@ def plan(
 
     from rdf_kgeval.evaluation.methods import METHODS
     from rdf_kgeval.evaluation.policies import ALL_CANDIDATES
-    from rdf_kgeval.evaluation.settings import methods_of
-    from rdf_kgeval.evaluation.simulation import plan as simulate_all
+    from rdf_kgeval.evaluation.simulation import expected_costs
     from rdf_kgeval.runs.run import open_run
 
     graph = open_run(run).graph
@@ -46,9 +43,9 @@ def plan(
         for name, method in METHODS.items()
         if method.planned and (graph.n_beliefs <= ALL_CANDIDATES or method.interval)
     ]
-    methods = methods_of(",".join(names), budget=None, margin=margin, level=level)
+    methods = methods_of(",".join(names), budget=None, **method)
     with progress_bar() as progress:
-        rows = simulate_all(graph, methods, expect, told=lambda i, n: progress("simulation", i, n))
+        rows = expected_costs(graph, methods, expect, told=lambda i, n: progress("simulation", i, n))
     if as_json:
         print_json({"rows": rows})
         return
@@ -63,46 +60,7 @@ def plan(
     Console().print(table)
 
 
-def demo() -> None:
-    """Evaluate the eight beliefs of the paper's motivating example, with every question and every reason."""
-    from rdf_kgeval.beliefs.names import Names
-    from rdf_kgeval.cli.resources import resource
-    from rdf_kgeval.coupling.graph import couple
-    from rdf_kgeval.evaluation.settings import Settings
-    from rdf_kgeval.evaluation.state import State
-    from rdf_kgeval.inference.explanation import explain, reason
-    from rdf_kgeval.rules.dialects import read_rules
-    from rdf_kgeval.rules.ontology import read_ontology
-    from rdf_kgeval.sources.load import read_beliefs
-    from rdf_kgeval.verdicts.log import Answer
-    from rdf_kgeval.verdicts.oracles import GoldOracle
-
-    folder = resource("examples/motivating")
-    rules = read_ontology(folder / "ontology.ttl") + read_rules(folder / "rules")
-    graph = couple(read_beliefs(folder / "kg.ttl"), rules)
-    oracle = GoldOracle(folder / "gold.csv")
-    words = Names(beliefs=graph.beliefs)
-    evaluation = State(graph, Settings().changed(policy="greedy", seed_size=0))
-    say(f"{plural(graph.n_beliefs, 'belief')}, tied together by {plural(graph.n_constraints, 'constraint')}.")
-    known: set[int] = set()
-    while requests := evaluation.next():
-        position = requests[0].position
-        question = evaluation.question(position)
-        answer = Answer(oracle.ask(question))
-        evaluation.answer(requests[0], answer, oracle.annotator)
-        typer.echo(f"\nasked: {question.sentence}? {answer}")
-        known.add(position)
-        inference = evaluation.inference
-        for other, label in enumerate(inference.label().tolist()):
-            if label >= 0 and other not in known:
-                known.add(other)
-                row = int(graph.beliefs.rows[other])
-                why = reason(explain(inference, row, most=1), lambda atom: words.in_words(graph.triple(atom)))
-                typer.echo(f"  so it is {'true' if label else 'false'} that {words.sentence(row)}: {why}")
-    typer.echo(f"\n{sentence(evaluation.result())}")
-
-
-@takes(SourceOptions)
+@takes(Settings, SourceOptions, fresh=("margin", "level", "seed_size", "candidates"))
 def compare(
     *,
     oracle: Annotated[
@@ -117,18 +75,13 @@ def compare(
         str | None,
         typer.Option(metavar="N|TIME", help="Spend exactly this, instead of stopping by the method's rule."),
     ] = None,
-    margin: Annotated[float, typer.Option(metavar="M", help="Half-width at which to stop.")] = 0.05,
-    level: Annotated[float, typer.Option(metavar="L", help="Confidence of the intervals.")] = 0.95,
-    seed_size: Annotated[int, typer.Option(metavar="N", help="Beliefs to ask at random first.")] = 50,
-    candidates: Annotated[
-        int | None, typer.Option(metavar="K", help="Greedy control looks only at so many candidates.")
-    ] = None,
     processes: Annotated[int, typer.Option(min=1, metavar="N", help="How many runs at once.")] = (
         os.cpu_count() or 1
     ),
     report: Annotated[Path | None, typer.Option(metavar="F.html", help="Write the plots here.")] = None,
     as_json: AsJson = False,
     config: Config = None,
+    method: Chosen,
     options: SourceOptions,
 ) -> None:
     """Compare methods on a graph whose labels are known, over many seeds.
@@ -137,18 +90,15 @@ def compare(
       kgeval compare kg.nt --rules rules --oracle gold.csv --methods greedy/inferable,random/mean --seeds 30
     """
     from rdf_kgeval.engines.engine import LOCAL
-    from rdf_kgeval.evaluation.settings import methods_of
     from rdf_kgeval.evaluation.simulation import compare as run_all
     from rdf_kgeval.evaluation.simulation import gold_labels, summarise
     from rdf_kgeval.runs.run import open_run
     from rdf_kgeval.verdicts.oracles import read_gold
 
-    chosen = methods_of(
-        methods, budget=budget, margin=margin, level=level, seed_size=seed_size, candidates=candidates
-    )
+    chosen = methods_of(methods, budget=budget, **method)
     with tempfile.TemporaryDirectory(prefix="kgeval-") as name:
         folder = Path(name) / "run"
-        make_run(folder, options, LOCAL)
+        options.prepare(folder, LOCAL)
         graph = open_run(folder).graph
         gold = gold_labels(graph, read_gold(oracle), str(oracle))
         with progress_bar() as progress:
@@ -183,6 +133,3 @@ def _print_rows(rows: list[dict[str, Any]]) -> None:
         cells = ("" if row[c] is None else form.format(row[c]) for c, form in columns.items())
         table.add_row(row["method"], *cells)
     Console(width=max(150, Console().width)).print(table)
-
-
-COMMANDS: tuple[Callable[..., None], ...] = (plan, compare, demo)

@@ -5,9 +5,8 @@ Tables are headings that group keys; a key means the same under each of them. Pa
 
 import inspect
 import json
-import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from types import UnionType
@@ -27,13 +26,6 @@ _SECRET = re.compile("kgeval.*|.*(user|passw|token|auth|credential|secret|key).*
 _WORDS = {"oracle": ("prompt", "web")}
 """What is said instead of a path."""
 _LONGEST = 1_000_000
-_KINDS = {
-    bool: "true or false",
-    int: "a whole number",
-    float: "a number",
-    str: "a text in quotes",
-    Path: "a path in quotes",
-}
 
 
 def long_name(parameter: str) -> str:
@@ -46,7 +38,7 @@ def long_name(parameter: str) -> str:
 
 
 class _Option:
-    """What a command's parameter takes."""
+    """Describes an option of a command, from the annotation of its parameter."""
 
     def __init__(self, parameter: inspect.Parameter) -> None:
         annotated, info = get_args(parameter.annotation)[:2]
@@ -58,40 +50,21 @@ class _Option:
         long = [name for name in names if isinstance(name, str) and name.startswith("--")]
         self.name = long[0][2:].partition("/")[0] if long else long_name(parameter.name)
         self.several = get_origin(kind) is list
-        self.kind: type = get_args(kind)[0] if self.several else kind
-        self.least, self.most = info.min, info.max
-        self.counts = str(info.metavar).startswith("N|")
-        """Whether a text may also be a number."""
-
-    def describe(self) -> str:
-        """What may be said."""
-        one = _KINDS[self.kind]
-        if self.counts:
-            one = f"a whole number or {one}"
-        return f"{one}, or a list of them" if self.several else one
-
-    def fits(self, value: object) -> bool:
-        """Whether one value is of the right kind."""
-        if isinstance(value, bool) or self.kind is bool:
-            return isinstance(value, bool) and self.kind is bool
-        if self.kind is float:
-            return isinstance(value, (int, float)) and abs(value) < 1e300 and math.isfinite(value)
-        if self.kind is int or (self.counts and isinstance(value, int)):
-            return isinstance(value, int) and abs(value) < 1 << 63
-        return isinstance(value, str)
+        self.is_path = Path in (kind, *get_args(kind))
 
 
-def read_config(path: Path, parameters: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
-    """Read the options of a command from a file, as the command line would give them.
+def read_config_file(path: Path, command: Callable[..., None]) -> dict[str, Any]:
+    """Read the options of a command from a file, as texts, which click checks like those of a command line.
 
     Args:
         path: the file.
-        parameters: of the command, annotated for Typer.
+        command: its parameters are annotated for Typer.
 
     Raises:
-        InputError: it cannot be read, or says something that no option means.
+        InputError: the file cannot be read, or has a key that is no option.
     """
-    options = {option.name: option for option in map(_Option, parameters.values())}
+    parameters = inspect.signature(command).parameters.values()
+    options = {option.name: option for option in map(_Option, parameters)}
     del options["config"]
     text, content = _parse(path)
     found: dict[str, Any] = {}
@@ -103,10 +76,8 @@ def read_config(path: Path, parameters: Mapping[str, inspect.Parameter]) -> dict
         if option.parameter in found:
             raise InputError(f"{place}: {key} is there twice; keep one")
         values = value if option.several and isinstance(value, list) else [value]
-        if not all(map(option.fits, values)):
-            raise InputError(f"{place}: {key} must be {option.describe()}")
-        checked = [_checked(place, path, option, one) for one in values]
-        found[option.parameter] = checked if option.several else checked[0]
+        texts = [_text(place, path, option, one) for one in values]
+        found[option.parameter] = texts if option.several else texts[0]
     return found
 
 
@@ -161,7 +132,7 @@ def _place(path: Path, text: str, key: str) -> str:
     return f"{printable(str(path))}{line}"
 
 
-def _refuse(place: str, key: str, options: Mapping[str, _Option]) -> NoReturn:
+def _refuse(place: str, key: str, options: Iterable[str]) -> NoReturn:
     if _SECRET.fullmatch(key):
         raise InputError(
             f"{place}: {printable(key, 60)} looks like a credential, which does not belong in a file; set "
@@ -172,24 +143,17 @@ def _refuse(place: str, key: str, options: Mapping[str, _Option]) -> NoReturn:
     raise InputError(f"{place}: there is no key {printable(key, 60)}; {hint}")
 
 
-def _checked(place: str, path: Path, option: _Option, value: Any) -> Any:
-    """A value in its range, a path from where the command runs."""
-    if (option.least is not None and value < option.least) or (
-        option.most is not None and value > option.most
-    ):
-        ends = [
-            f"{word} {end:g}"
-            for word, end in (("at least", option.least), ("at most", option.most))
-            if end is not None
-        ]
-        raise InputError(f"{place}: {option.name} must be {' and '.join(ends)}")
+def _text(place: str, path: Path, option: _Option, value: object) -> str:
+    """Return a value as the command line has it; a path is one from where the command runs."""
+    if isinstance(value, (bool, int, float)):
+        return str(value).lower()
     if not isinstance(value, str):
-        return str(value) if option.kind is str else value
+        raise InputError(f"{place}: {option.name} must be a text in quotes, a number, or true or false")
     if not value or not value.isprintable():
         raise InputError(f"{place}: {option.name} is empty or holds a character that cannot be seen")
     if option.name.endswith("endpoint"):
         _refuse_secrets(place, option.name, value)
-    is_path = option.kind is Path or value not in _WORDS.get(option.name, (value,))
+    is_path = option.is_path or value not in _WORDS.get(option.name, (value,))
     return str(path.parent / value) if is_path and value != "-" else value
 
 
@@ -219,7 +183,7 @@ def repeat_config(config: "RunConfig") -> str:
     if several:
         settings["redundancy"] = "paper"
     evaluation = {key: value for key, value in settings.items() if value is not None}
-    return write_config({"source": options, "rules": rules, "evaluation": evaluation})
+    return write_config_file({"source": options, "rules": rules, "evaluation": evaluation})
 
 
 def _time(seconds: float) -> str:
@@ -231,7 +195,7 @@ def _time(seconds: float) -> str:
     return f"{seconds:.3f}s"
 
 
-def write_config(tables: Mapping[str, Mapping[str, Any]]) -> str:
+def write_config_file(tables: Mapping[str, Mapping[str, Any]]) -> str:
     """A configuration file that says this: options by their long names, under headings."""
     blocks = (
         f"[{table}]\n" + "".join(f"{key} = {_written(value)}\n" for key, value in options.items())

@@ -1,18 +1,21 @@
-"""The commands that infer and explain."""
+"""Infer labels from the verdicts, and say why: `infer`, `explain`, `labels`."""
 
-from collections.abc import Callable
+import csv
+import json
+import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rdf_kgeval.cli.evaluate import AsJson, RunArgument
-from rdf_kgeval.cli.options import EngineOptions, takes
+from rdf_kgeval.cli.options import AsJson, EngineOptions, RunArgument, takes
 from rdf_kgeval.cli.terminal import print_json
 from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.errors import InputError
 
 if TYPE_CHECKING:
+    from rdf_kgeval.evaluation.state import State
     from rdf_kgeval.inference.infer import Inference
     from rdf_kgeval.runs.run import Run
 
@@ -103,4 +106,51 @@ def _infer(
     return opened, read_evaluation(opened).infer(more, relearn=update_confidences)
 
 
-COMMANDS: tuple[Callable[..., None], ...] = (infer, explain)
+def labels(
+    run: RunArgument,
+    wrong: Annotated[bool, typer.Option("--wrong", help="Only what is false.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the labels of beliefs, asked or inferred, with soft truth and reason, as CSV.
+
+    Example:
+      kgeval labels run --wrong > to-repair.csv
+    """
+    from rdf_kgeval.pipeline import read_evaluation
+    from rdf_kgeval.runs.run import open_run
+
+    opened = open_run(run)
+    rows = _label_rows(opened, read_evaluation(opened), wrong)
+    if as_json:
+        typer.echo("[")
+        for number, row in enumerate(rows):
+            typer.echo(("," if number else "") + json.dumps(row, ensure_ascii=False))
+        typer.echo("]")
+        return
+    writer = csv.DictWriter(sys.stdout, _LABEL_COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+
+
+_LABEL_COLUMNS = ("id", "subject", "predicate", "object", "label", "truth", "source", "reason")
+
+
+def _label_rows(opened: "Run", evaluation: "State", wrong: bool) -> Iterator[dict[str, Any]]:
+    from rdf_kgeval.inference.explanation import explain, reason
+
+    inference = evaluation.inference
+    for row, label in zip(opened.beliefs.rows.tolist(), inference.label().tolist(), strict=True):
+        if label == 0 or (label == 1 and not wrong):
+            human = row in inference.verdicts
+            told = "" if human else reason(explain(inference, row, most=1), opened.in_words)
+            s, p, o = opened.beliefs.triple(row)
+            yield {
+                "id": opened.beliefs.id(row),
+                "subject": s,
+                "predicate": p,
+                "object": o,
+                "label": label,
+                "truth": round(float(inference.x[row]), 4),
+                "source": "human" if human else "inferred",
+                "reason": told,
+            }

@@ -1,21 +1,65 @@
 """Options that several commands share, each described once."""
 
 import inspect
-from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from rdf_kgeval.cli.config_file import long_name
+from rdf_kgeval.cli.config_file import long_name, read_config_file
+from rdf_kgeval.cli.terminal import progress_bar, say
 from rdf_kgeval.common.text import printable
+from rdf_kgeval.evaluation.settings import Option, Settings
 from rdf_kgeval.namespaces import LABEL_PROPERTIES
+from rdf_kgeval.rules.dialects import DIALECTS
 
 if TYPE_CHECKING:
     from rdf_kgeval.engines.engine import Engine
     from rdf_kgeval.runs.create import Coupling
+    from rdf_kgeval.runs.run import Run
     from rdf_kgeval.sources.load import Sources
+
+_RULE_FILES = ", ".join(dialect.files for dialect in DIALECTS.values())
+Chosen = dict[str, Any]
+"""Fields of `Settings` that the user gave, by name; the others are as the run has them."""
+_Command = Callable[..., None]
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+RunArgument = Annotated[Path, typer.Argument(help="A run directory.")]
+MinAccuracy = Annotated[
+    float | None,
+    typer.Option(min=0, max=1, metavar="A", help="Exit with code 3 if the accuracy is below this."),
+]
+MaxMargin = Annotated[
+    float | None,
+    typer.Option(
+        min=0,
+        max=1,
+        metavar="M",
+        help="Exit with code 3 if the interval is wider than twice this, or missing.",
+    ),
+]
+
+
+def _configure(context: typer.Context, path: Path | None) -> Path | None:
+    """Let a file say what the command line does not."""
+    if path is not None:
+        commands: Mapping[str, Any] = context.find_root().command.commands  # type: ignore[attr-defined]
+        context.default_map = read_config_file(path, commands["evaluate"].callback)
+    return path
+
+
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="kgeval.toml",
+        help="Take options from this file; those of the command line win.",
+        is_eager=True,
+        callback=_configure,
+    ),
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,9 +104,7 @@ class SourceOptions:
     ] = None
     rules: Annotated[
         list[Path] | None,
-        typer.Option(
-            metavar="PATH", help="Rules: .rq, SHACL, AMIE or AnyBURL files, or folders (repeatable)."
-        ),
+        typer.Option(metavar="PATH", help=f"Rules: {_RULE_FILES} files, or folders (repeatable)."),
     ] = None
     mine: Annotated[
         bool | None, typer.Option("--mine/--no-mine", help="Mine rules from the beliefs themselves.")
@@ -143,6 +185,41 @@ class SourceOptions:
             if value not in (None, field.default)
         }
 
+    def prepare(
+        self,
+        folder: Path,
+        engine: "Engine",
+        method: Chosen | None = None,
+        *,
+        discover: bool = False,
+    ) -> "Run":
+        """Read the sources into a new run directory, and say what users should know of them."""
+        from rdf_kgeval.pipeline import prepare
+
+        options = self.chosen()
+        discover = discover and not self.in_place
+        sources = self.sources(propose_scope=discover, seed=(method or {}).get("seed", 0))
+        coupling = self.coupling(engine, discover=discover)
+        if sources.endpoint is not None:
+            options["endpoint"] = sources.endpoint.name
+        try:
+            made = prepare(
+                folder,
+                sources,
+                coupling,
+                lang=self.lang,
+                memory_limit=self.memory,
+                settings=Settings().changed(**method) if method else None,
+                options=options,
+                show=progress_bar,
+            )
+        except KeyboardInterrupt:
+            say("kgeval: stopped; the same command goes on from what was fetched")
+            raise typer.Exit(130) from None
+        for note in made.config.notes:
+            say(f"note: {note}")
+        return made
+
     def coupling(self, engine: "Engine", *, discover: bool = False) -> "Coupling":
         """By what to couple it; where nothing was said, by what can be discovered, if that is wanted."""
         from rdf_kgeval.runs.create import Coupling
@@ -199,59 +276,6 @@ class OutputOptions:
     report: Annotated[Path | None, typer.Option(metavar="F.html", help="Write the report here.")] = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class MethodOptions:
-    """How to evaluate; what is not given is as the run has it, or the default."""
-
-    policy: Annotated[
-        str | None,
-        typer.Option(metavar="P", help="Which beliefs to ask: stratified (default), srs, greedy, ..."),
-    ] = None
-    estimator: Annotated[
-        str | None, typer.Option(metavar="E", help="How to estimate; each policy has its own.")
-    ] = None
-    budget: Annotated[
-        str | None, typer.Option(metavar="N|TIME", help="Verdicts such as 140, or time such as 2h.")
-    ] = None
-    margin: Annotated[
-        float | None, typer.Option(metavar="M", help="Stop at this half-width of the interval.")
-    ] = None
-    level: Annotated[float | None, typer.Option(metavar="L", help="Confidence of the interval.")] = None
-    strict: Annotated[
-        bool | None,
-        typer.Option("--strict/--no-strict", help="Promise the level at every accuracy, not on average."),
-    ] = None
-    objective: Annotated[
-        str | None,
-        typer.Option(metavar="overall|predicate", help="What the sample is to tell about best."),
-    ] = None
-    error_rate: Annotated[float | None, typer.Option(metavar="E", help="Known share of wrong verdicts.")] = (
-        None
-    )
-    redundancy: Annotated[
-        str | None,
-        typer.Option(metavar="N|paper", help="Annotators for each belief: a number, or as the paper allots."),
-    ] = None
-    votes: Annotated[
-        str | None,
-        typer.Option(
-            metavar="dawid-skene|majority", help="How several answers on a belief are put together."
-        ),
-    ] = None
-    seed: Annotated[int | None, typer.Option(metavar="N", help="Seed of everything random.")] = None
-    seed_size: Annotated[
-        int | None, typer.Option(metavar="N", help="Beliefs to ask at random before control takes over.")
-    ] = None
-    candidates: Annotated[
-        int | None, typer.Option(metavar="K", help="Greedy control looks only at so many candidates.")
-    ] = None
-
-    def chosen(self) -> dict[str, Any]:
-        """What was given."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: value for name, value in values.items() if value is not None}
-
-
 def _plain(value: Any) -> Any:
     """As JSON and TOML have it."""
     if isinstance(value, list):
@@ -259,32 +283,57 @@ def _plain(value: Any) -> Any:
     return printable(str(value)) if isinstance(value, (str, Path)) else value
 
 
-def takes(*kinds: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of dataclasses; its last arguments are these dataclasses."""
+def takes(*kinds: type[Any], fresh: Sequence[str] = ()) -> Callable[[_Command], _Command]:
+    """Give a command the options of dataclasses; its last arguments are these dataclasses.
 
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+    For `Settings`, the argument is what the user chose.
+
+    Args:
+        kinds: the dataclasses.
+        fresh: for a command without a run, the fields of `Settings` to take, with their defaults.
+    """
+
+    def decorate(command: _Command) -> _Command:
         all_ = list(inspect.signature(command, eval_str=True).parameters.values())
         own, last = all_[: -len(kinds)], all_[-len(kinds) :]
-        shared = [
-            inspect.Parameter(
-                field.name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=field.default if field.default is not MISSING else inspect.Parameter.empty,
-                annotation=get_type_hints(kind, include_extras=True)[field.name],
-            )
-            for kind in kinds
-            for field in fields(kind)
-        ]
+        shared = [_settings_parameters(fresh) if kind is Settings else _parameters(kind) for kind in kinds]
 
         def filled(**given: Any) -> None:
-            for parameter, kind in zip(last, kinds, strict=True):
-                given[parameter.name] = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
+            for parameter, kind, options in zip(last, kinds, shared, strict=True):
+                values = {option.name: given.pop(option.name) for option in options}
+                if kind is Settings:
+                    given[parameter.name] = {k: v for k, v in values.items() if fresh or v is not None}
+                else:
+                    given[parameter.name] = kind(**values)
             command(**given)
 
-        parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own] + shared
+        parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own]
+        parameters += [option for options in shared for option in options]
         filled.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         filled.__annotations__ = {p.name: p.annotation for p in parameters}
         filled.__name__, filled.__doc__ = command.__name__, command.__doc__
         return filled
 
     return decorate
+
+
+def _parameters(kind: type[Any]) -> list[inspect.Parameter]:
+    hints = get_type_hints(kind, include_extras=True)
+    return [_parameter(field.name, hints[field.name], field.default) for field in fields(kind)]
+
+
+def _settings_parameters(fresh: Sequence[str]) -> list[inspect.Parameter]:
+    hints = get_type_hints(Settings)
+    made = []
+    for field in fields(Settings):
+        option: Option | None = field.metadata.get("option")
+        if option is not None and (not fresh or field.name in fresh):
+            kind = str if option.parsed else hints[field.name]
+            info = typer.Option(metavar=option.metavar, help=option.help)
+            annotation = Annotated[kind | None, info]  # type: ignore[valid-type]
+            made.append(_parameter(field.name, annotation, field.default if fresh else None))
+    return made
+
+
+def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

@@ -1,23 +1,13 @@
-"""The commands that give the result away: labels, the record and the report."""
+"""Publish what came out, as linked data and as a report: `publish`, `report`."""
 
-import csv
-import json
-import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from rdf_kgeval.cli.deliver import check_output, publish_to, report_to, write_back_to
-from rdf_kgeval.cli.evaluate import AsJson, MaxMargin, MinAccuracy, RunArgument
-from rdf_kgeval.cli.options import OutputOptions
-from rdf_kgeval.cli.results import check
+from rdf_kgeval.cli.options import MaxMargin, MinAccuracy, OutputOptions, RunArgument
+from rdf_kgeval.cli.output import check, check_output, publish_to, report_to, write_back_to
 from rdf_kgeval.publishing.outputs import OUTPUTS
-
-if TYPE_CHECKING:
-    from rdf_kgeval.evaluation.state import State
-    from rdf_kgeval.runs.run import Run
 
 _FORMATS = ", or ".join(", ".join(entry.sentence for entry in OUTPUTS.values()).rsplit(", ", 1)) + "."
 
@@ -128,56 +118,3 @@ def report(
     evaluation = read_evaluation(opened)
     report_to(opened, evaluation, output, format_, min_accuracy=min_accuracy, max_margin=max_margin)
     check(evaluation, min_accuracy, max_margin)
-
-
-def labels(
-    run: RunArgument,
-    wrong: Annotated[bool, typer.Option("--wrong", help="Only what is false.")] = False,
-    as_json: AsJson = False,
-) -> None:
-    """List the labels of beliefs, asked or inferred, with soft truth and reason, as CSV.
-
-    Example:
-      kgeval labels run --wrong > to-repair.csv
-    """
-    from rdf_kgeval.pipeline import read_evaluation
-    from rdf_kgeval.runs.run import open_run
-
-    opened = open_run(run)
-    rows = _label_rows(opened, read_evaluation(opened), wrong)
-    if as_json:
-        typer.echo("[")
-        for number, row in enumerate(rows):
-            typer.echo(("," if number else "") + json.dumps(row, ensure_ascii=False))
-        typer.echo("]")
-        return
-    writer = csv.DictWriter(sys.stdout, _LABEL_COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-
-
-_LABEL_COLUMNS = ("id", "subject", "predicate", "object", "label", "truth", "source", "reason")
-
-
-def _label_rows(opened: "Run", evaluation: "State", wrong: bool) -> Iterator[dict[str, Any]]:
-    from rdf_kgeval.inference.explanation import explain, reason
-
-    inference = evaluation.inference
-    for row, label in zip(opened.beliefs.rows.tolist(), inference.label().tolist(), strict=True):
-        if label == 0 or (label == 1 and not wrong):
-            human = row in inference.verdicts
-            told = "" if human else reason(explain(inference, row, most=1), opened.in_words)
-            s, p, o = opened.beliefs.triple(row)
-            yield {
-                "id": opened.beliefs.id(row),
-                "subject": s,
-                "predicate": p,
-                "object": o,
-                "label": label,
-                "truth": round(float(inference.x[row]), 4),
-                "source": "human" if human else "inferred",
-                "reason": told,
-            }
-
-
-COMMANDS: tuple[Callable[..., None], ...] = (labels, publish, report)

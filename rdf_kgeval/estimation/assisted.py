@@ -1,4 +1,4 @@
-"""`assisted/difference`: a forecast of every label, corrected by how far it was off where people looked.
+"""Estimate by a forecast of every label, corrected by its error where people looked: `assisted/difference`.
 
 Cells are strata by predicate, split by what inference believed before sampling started. Before draw t, with
 the labels so far, cell c with R_c unlabelled beliefs has a forecast f_c and the chance Q_c of being drawn
@@ -17,8 +17,7 @@ import numpy as np
 
 from rdf_kgeval.common.kernels import kernel
 from rdf_kgeval.common.types import Float64s, Int8s, Int64s
-from rdf_kgeval.estimation import srs
-from rdf_kgeval.estimation.beta_interval import best_start, half_width, least_precision, precise
+from rdf_kgeval.estimation.beta_interval import best_interval, least_precision, precise
 from rdf_kgeval.estimation.calibration import (
     ASSISTED_FACTORS,
     FALLBACK,
@@ -31,6 +30,7 @@ from rdf_kgeval.estimation.groups import estimate_groups
 from rdf_kgeval.estimation.hierarchy import GRID, begin, doubts, observe
 from rdf_kgeval.estimation.intervals import Interval
 from rdf_kgeval.estimation.population import Population
+from rdf_kgeval.estimation.srs import anytime_betting
 from rdf_kgeval.estimation.strata import strata_of
 from rdf_kgeval.estimation.stratified import FLOOR, TRUST, block_length
 from rdf_kgeval.verdicts.log import AMBIGUOUS, FALSE, TRUE
@@ -44,7 +44,7 @@ PSEUDO = 1.0
 
 
 @kernel
-def plan(
+def plan_draws(
     a: Float64s,
     b: Float64s,
     weight: Float64s,
@@ -54,7 +54,7 @@ def plan(
     forecast: Float64s,
     chance: Float64s,
 ) -> float:
-    """Set each cell's forecast and chance of being drawn from; the expected variance of x_t times N^2."""
+    """Set each cell's forecast and chance of the next draw. Returns the expected variance of N * x_t."""
     doubt = np.empty(n.size)
     doubts(a, b, weight, n, k, doubt)
     total, rest = 0.0, left.sum()
@@ -73,7 +73,7 @@ def plan(
 
 
 @kernel
-def record(sums: Float64s, base: float, off: float, leverage: float, precision: float) -> None:
+def add_draw(sums: Float64s, base: float, off: float, leverage: float, precision: float) -> None:
     """Add `x_t = base + off * leverage` to the weighted sums that the estimate and its variance need."""
     x, w2 = base + off * leverage, precision * precision
     sums[0] += precision
@@ -86,8 +86,8 @@ def record(sums: Float64s, base: float, off: float, leverage: float, precision: 
 
 
 @kernel
-def moments(sums: Float64s) -> tuple[float, float]:
-    """The estimate, shrunk by pseudo-counts, and its variance."""
+def weighted_moments(sums: Float64s) -> tuple[float, float]:
+    """Return the estimate, shrunk by pseudo-counts, and its variance."""
     mean = sums[1] / sums[0]
     variance = (sums[4] - 2 * mean * sums[3] + mean * mean * sums[2] + PSEUDO * sums[5] / sums[6]) / sums[
         0
@@ -128,7 +128,7 @@ class Assisted(SequentialDesign):
         position, chance = np.empty(length, np.int64), np.empty(length)
         if length:
             left = self._size - self._taken
-            variance = plan(
+            variance = plan_draws(
                 GRID.a, GRID.b, self._weight, self._n, self._k, left, self._forecast, self._chances
             )
             self._precision = len(self._order) ** 2 / variance
@@ -147,7 +147,7 @@ class Assisted(SequentialDesign):
         expected = float(self._left @ self._forecast)
         for case, true in enumerate((answer == TRUE, answer != FALSE)):
             base = (self._true[case] + expected) / total
-            record(self._sums[case], base, true - self._forecast[c], leverage, self._precision)
+            add_draw(self._sums[case], base, true - self._forecast[c], leverage, self._precision)
             self._true[case] += true
         self._left[c] -= 1
         if answer != AMBIGUOUS:
@@ -159,44 +159,32 @@ class Assisted(SequentialDesign):
         if high - low <= 2 * self.margin:
             return True
         if self._true[0] == self._true[1]:
-            return bool(precise(*moments(self._sums[0]), SHRINK, self._table))
+            return bool(precise(*weighted_moments(self._sums[0]), SHRINK, self._table))
         low, high = self._ends(None)
         return high - low <= 2 * self.margin
 
-    def _open(self) -> Interval:
-        """What the labels leave open; nothing after a full count by sure verdicts."""
-        if self.options.error:
-            return 0.0, 1.0
-        size, drawn = len(self._order), len(self._order) - self._left.sum()
-        return self._true[0] / size, 1 - (drawn - self._true[1]) / size
+    def _labelled(self) -> tuple[float, float]:
+        return self._true[0], len(self._order) - self._left.sum() - self._true[1]
 
     def _ends(self, margin: float | None) -> Interval:
-        """The interval with this margin, or the narrowest that holds the mass."""
+        """Return the interval of this margin, or the narrowest that holds the mass."""
         if not self._sums[0, 6]:
             return 0.0, 1.0
-        found = []
-        for sums in self._sums:
-            mean, variance = moments(sums)
-            nu = max(mean * (1 - mean) / variance - 1, 1e-3)
-            a, b = mean * nu + SHRINK, (1 - mean) * nu + SHRINK
-            width = 2 * (half_width(a, b, self._mass) if margin is None else margin)
-            start = best_start(a, b, width)
-            found.append((start, start + width))
+        found = [best_interval(*weighted_moments(sums), SHRINK, self._mass, margin) for sums in self._sums]
         return found[0][0], found[1][1]
 
     def estimate(self, answers: Int8s) -> Estimate:
-        """The weighted mean of the x_t; at the stop with the interval of the margin."""
+        """Return the weighted mean of the x_t; at the stop with the interval of the margin."""
         self._follow(answers)
         if not len(self._order):
             return self.scale.estimate(0.5, (0.5, 0.5))
         settled = self._true[0] == self._true[1]
         low, high = self._ends(self.margin if self._stopped and settled else None)
-        least, most = self._open()
         share = float((self._sums[:, 1] / self._sums[:, 0]).mean()) if self._sums[0, 0] else 0.5
-        return self.scale.estimate(share, (low, high), (least, most))
+        return self.scale.estimate(share, (low, high), self._open())
 
     def estimate_groups(self, answers: Int8s, group: Int64s) -> list[Estimate]:
-        """Estimates by group, from the hierarchical model over what each group has of each cell."""
+        """Estimate groups by the hierarchical model over what each group has of each cell."""
         self._follow(answers)
         asked, options = self._position[: len(self._followed)], self.options
         return estimate_groups(
@@ -205,7 +193,7 @@ class Assisted(SequentialDesign):
 
 
 def cells_of(population: Population, rest: Int64s) -> Int64s:
-    """The cells of the beliefs to sample, numbered from 0."""
+    """Number the cells of the beliefs to sample from 0."""
     stratum = strata_of(population.sizes, False)[population.predicate[rest]]
     if population.truth is None:
         return stratum
@@ -214,9 +202,9 @@ def cells_of(population: Population, rest: Int64s) -> Int64s:
     return found
 
 
-def difference(population: Population, options: DesignOptions) -> Design:
-    """`assisted/difference`; outside the calibrated margins and levels, `anytime/betting`."""
+def assisted_difference(population: Population, options: DesignOptions) -> Design:
+    """Make `assisted/difference`; outside the calibrated margins and levels, `anytime/betting`."""
     margin = calibrated_margin(Scale.of(population, options.error), options)
     if margin is None:
-        return srs.betting(population, options, FALLBACK)
+        return anytime_betting(population, options, FALLBACK)
     return Assisted(population, options, margin)

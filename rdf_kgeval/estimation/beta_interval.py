@@ -1,4 +1,4 @@
-"""Intervals of a fixed width under a Beta posterior: where they lie best, and when they hold enough.
+"""Place intervals of a fixed width under a Beta posterior, and decide when they hold enough of it.
 
 A posterior with mean M and variance V is taken as the Beta distribution with these moments, of precision `nu
 = M * (1 - M) / V - 1` (its two parameters' sum). Stopping when the best interval of width `2 * margin` holds
@@ -13,6 +13,7 @@ from scipy.special import betainc
 
 from rdf_kgeval.common.kernels import kernel
 from rdf_kgeval.common.types import Float64s
+from rdf_kgeval.estimation.intervals import Interval
 
 STEPS = 1000
 """Means at which the least precision is tabulated."""
@@ -20,7 +21,7 @@ STEPS = 1000
 
 @kernel
 def best_start(a: float, b: float, width: float) -> float:
-    """Where the interval of this width that holds most of Beta(a, b) starts: its ends are equally dense."""
+    """Find the start of the interval of this width that holds most of Beta(a, b): its ends are as dense."""
     low, high = 0.0, 1.0 - width
     for _ in range(50):
         x = (low + high) / 2
@@ -35,7 +36,7 @@ def best_start(a: float, b: float, width: float) -> float:
 
 @kernel
 def best_starts(a: Float64s, b: Float64s, width: float) -> Float64s:
-    """The same for many distributions."""
+    """Find the starts for many distributions."""
     start = np.empty(a.size)
     for i in range(a.size):
         start[i] = best_start(a[i], b[i], width)
@@ -43,7 +44,7 @@ def best_starts(a: Float64s, b: Float64s, width: float) -> Float64s:
 
 
 def best_mass(a: Float64s, b: Float64s, width: float) -> Float64s:
-    """The share of Beta(a, b) that the best interval of this width holds."""
+    """Return the share of Beta(a, b) that the best interval of this width holds."""
     start = best_starts(a, b, width)
     held: Float64s = betainc(a, b, np.minimum(start + width, 1.0)) - betainc(a, b, start)
     return held
@@ -51,7 +52,7 @@ def best_mass(a: Float64s, b: Float64s, width: float) -> Float64s:
 
 @lru_cache(maxsize=256)
 def least_precision(margin: float, mass: float) -> Float64s:
-    """For means 0 to 1 in equal steps, the precision from which on the best interval holds the mass."""
+    """Tabulate the least precision at which the best interval holds the mass, for means from 0 to 1."""
     mean = np.clip(np.linspace(0.0, 1.0, STEPS + 1), 1e-9, 1 - 1e-9)
     low, high = np.full(STEPS + 1, 2.0), np.full(STEPS + 1, 100.0 + 12.0 / margin**2)
     for _ in range(50):
@@ -64,7 +65,7 @@ def least_precision(margin: float, mass: float) -> Float64s:
 
 @kernel
 def precise(mean: float, variance: float, shrink: float, table: Float64s) -> bool:
-    """Whether a posterior with these moments, shrunk by pseudo-counts, is as precise as the table demands."""
+    """Return whether a posterior of these moments, shrunk by pseudo-counts, is precise enough."""
     if variance <= 0.0:
         return True
     nu = mean * (1 - mean) / variance - 1
@@ -75,8 +76,25 @@ def precise(mean: float, variance: float, shrink: float, table: Float64s) -> boo
     return bool(nu + 2 * shrink >= table[i] * (i + 1 - x) + table[i + 1] * (x - i))
 
 
+def best_interval(mean: float, variance: float, shrink: float, mass: float, margin: float | None) -> Interval:
+    """Find the interval of this margin that holds most of a posterior, or the narrowest that holds the mass.
+
+    Args:
+        mean: of the posterior.
+        variance: of the posterior.
+        shrink: pseudo-counts on either side by which the posterior is shrunk.
+        mass: what the interval must hold where there is no margin.
+        margin: half the width.
+    """
+    nu = max(mean * (1 - mean) / max(variance, 1e-12) - 1, 1e-3)
+    a, b = mean * nu + shrink, (1 - mean) * nu + shrink
+    width = 2 * (half_width(a, b, mass) if margin is None else margin)
+    start = best_start(a, b, width)
+    return start, start + width
+
+
 def half_width(a: float, b: float, mass: float) -> float:
-    """Half the width of the narrowest interval that holds the mass of Beta(a, b)."""
+    """Find half the width of the narrowest interval that holds the mass of Beta(a, b)."""
     low, high = 0.0, 0.5
     for _ in range(24):
         half = (low + high) / 2

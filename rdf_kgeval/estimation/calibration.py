@@ -1,4 +1,4 @@
-"""The constants of the calibrated methods, by margin and level; `benchmarks/calibrate.py` reproduces them.
+"""Keep the constants of the calibrated methods, by margin and level; `benchmarks/calibrate.py` makes them.
 
 They come from exact recursion and from simulation on synthetic labels, never from a real set.
 """
@@ -56,7 +56,7 @@ FALLBACK = (
 
 
 def calibrated_margin(scale: Scale, options: DesignOptions) -> float | None:
-    """The margin with which to sample, or None where no constants hold.
+    """Return the margin with which to sample, or None where no constants hold.
 
     What is known beforehand makes the margin for the rest wider; it is then kept to the widest calibrated
     one. Without a margin the constants of the middle one serve.
@@ -68,7 +68,7 @@ def calibrated_margin(scale: Scale, options: DesignOptions) -> float | None:
 
 
 def stopping_mass(margin: float, level: float, factors: Table) -> float:
-    """The mass that an interval must hold, for any margin and level among the calibrated ones.
+    """Return the mass that an interval must hold, for any margin and level among the calibrated ones.
 
     Between them, the largest factor at the corners counts.
     """
@@ -77,7 +77,7 @@ def stopping_mass(margin: float, level: float, factors: Table) -> float:
 
 
 def fixed_width_constants(margin: float, level: float) -> tuple[float, float]:
-    """Pseudo-counts and z for any margin and level among the calibrated ones; the careful ends in between."""
+    """Return pseudo-counts and z for any calibrated margin and level; in between, the safest."""
     corners = [(FIXED_WIDTH[m][v], v) for m in _around(margin, MARGINS) for v in _around(level, LEVELS)]
     shrink = max(a for (a, _), _ in corners)
     return shrink, quantile(level) * max(z / quantile(v) for (_, z), v in corners)

@@ -1,4 +1,4 @@
-"""What a sampling design is: it says whom to ask next, when to stop, and how accurate the graph is.
+"""Define sampling designs: what to ask next, when to stop, and how accurate the graph is.
 
 A design is a pure function of the population, its options and the answers so far: the order of its draws
 comes from a seed and from answers earlier in that order, never from when answers arrived. The same answers
@@ -13,6 +13,7 @@ import numpy as np
 
 from rdf_kgeval.common.types import Float64s, Int8s, Int64s
 from rdf_kgeval.errors import InputError
+from rdf_kgeval.estimation.intervals import Interval
 from rdf_kgeval.estimation.population import Population
 from rdf_kgeval.verdicts.log import NOT_ASKED
 
@@ -20,23 +21,23 @@ OBJECTIVES = ("overall", "predicate")
 
 
 class Estimate(NamedTuple):
-    """An accuracy, if anything is known of it, and its interval, if one can be stood for."""
+    """An accuracy, None while nothing is known, and its interval, None where the method gives none."""
 
     accuracy: float | None
-    interval: tuple[float, float] | None
+    interval: Interval | None
 
 
 class Draw(NamedTuple):
-    """A belief to ask about."""
+    """A belief to ask about, by position."""
 
     position: int
     probability: float
-    """The chance that it had of being drawn when it was, within its stratum where there are strata."""
+    """The probability of this draw, within its stratum where there are strata."""
 
 
 @dataclass(frozen=True)
 class ErrorRates:
-    """How often verdicts are wrong; true where they ever are."""
+    """Shares of wrong verdicts; true if any is above 0."""
 
     miss: float = 0.0
     """The share of true beliefs that are called false."""
@@ -48,13 +49,13 @@ class ErrorRates:
 
     @property
     def kept(self) -> float:
-        """How far the share of true verdicts moves with the accuracy."""
+        """Return by how much the share of true verdicts changes with the accuracy."""
         return 1 - self.miss - self.alarm
 
 
 @dataclass(frozen=True, kw_only=True)
 class DesignOptions:
-    """What a user can ask of any design."""
+    """Options of every design."""
 
     margin: float | None = 0.05
     """Half the width at which to stop; None where only a budget ends the run."""
@@ -87,40 +88,40 @@ class Design(Protocol):
     """A sampling design beside its estimator."""
 
     note: str | None
-    """What the user must be told about this design, in a sentence."""
+    """A note for users about this design, in a sentence."""
     short: Int64s
-    """Predicates of which more must be drawn from the population before there is a next draw."""
+    """Predicates that need more beliefs from the population before there is a next draw."""
 
     def next(self, answers: Int8s, k: int) -> list[Draw]:
-        """The first k unanswered draws in the order of the draws; none when there are no more.
+        """Return the first k unanswered draws in the order of the draws; none when there are no more.
 
         Fewer than k where later draws depend on answers that are still out.
         """
         ...
 
     def reached(self, answers: Int8s) -> bool:
-        """Whether the margin is reached: the sampling may stop."""
+        """Return whether the margin is reached, so that sampling may stop."""
         ...
 
     def estimate(self, answers: Int8s) -> Estimate:
-        """The estimate at the stop; before it, what a run that ends here for want of budget may report."""
+        """Estimate at the stop; before it, what a run reports whose budget ends here."""
         ...
 
     def estimate_groups(self, answers: Int8s, group: Int64s) -> list[Estimate]:
-        """Estimates for groups of beliefs, numbered from 0 to the largest; -1 marks what is in none."""
+        """Estimate groups of beliefs, numbered from 0 to the largest; -1 marks beliefs in no group."""
         ...
 
     def running(self, answers: Int8s) -> Estimate:
-        """What people may see while the run goes on: an interval that holds at every moment, or none."""
+        """Estimate during the run: with an interval that holds at every moment, or without one."""
         ...
 
 
 @dataclass(frozen=True)
 class Scale:
-    """How the accuracy of what is sampled (as verdicts show it) maps to that of the whole graph.
+    """The map from the share of true verdicts in a sample to the accuracy of the whole graph.
 
-    With C known beliefs, K of them true, R others of which a share m is called false though true and f called
-    true though false, a share q of true verdicts among the others stands for
+    With C known beliefs, K of them true, and R others, of whose true ones a share m is called false and of
+    whose false ones a share f is called true, a share q of true verdicts among the others gives
     `(K + R * (q - f) / (1 - m - f)) / (C + R)`.
     """
 
@@ -131,34 +132,32 @@ class Scale:
 
     @classmethod
     def of(cls, population: Population, error: ErrorRates) -> "Scale":
-        """The scale of a population."""
+        """Make the scale of a population."""
         known = population.known
         return cls(int((known >= 0).sum()), int((known == 1).sum()), population.free, error)
 
     @property
     def factor(self) -> float:
-        """How far the whole graph's accuracy moves with the share of true verdicts."""
+        """Return by how much the whole graph's accuracy changes with the share of true verdicts."""
         return self.rest / (self.known + self.rest) / self.error.kept
 
     def margin(self, margin: float) -> float:
-        """The margin for the share of true verdicts that gives this one for the whole graph."""
+        """Return the margin of the share of true verdicts that gives this margin for the whole graph."""
         return margin / self.factor if self.rest else 1.0
 
     def whole(self, share: float) -> float:
-        """The whole graph's accuracy."""
+        """Return the whole graph's accuracy."""
         corrected = min(max((share - self.error.alarm) / self.error.kept, 0.0), 1.0)
         return float((self.known_true + self.rest * corrected) / (self.known + self.rest))
 
-    def estimate(
-        self, share: float, interval: tuple[float, float], possible: tuple[float, float] = (0.0, 1.0)
-    ) -> Estimate:
-        """The whole graph's estimate from one of the sampled part, kept to what the labels leave possible."""
+    def estimate(self, share: float, interval: Interval, possible: Interval = (0.0, 1.0)) -> Estimate:
+        """Estimate the whole graph from its sampled part, within what the labels leave possible."""
         share, low, high = (self.whole(min(max(x, possible[0]), possible[1])) for x in (share, *interval))
         return Estimate(share, (low, high))
 
 
 class SequentialDesign(ABC):
-    """The draws so far and the answers on them, in the order of the draws; a base for designs.
+    """A base for designs: the draws so far and the answers on them, in the order of the draws.
 
     Answers are followed in that order up to the first one that is out. Where the margin is reached on the
     way, later answers no longer count: going on would be looking twice.
@@ -191,15 +190,26 @@ class SequentialDesign(ABC):
 
     @abstractmethod
     def _extend(self) -> tuple[Int64s, Float64s]:
-        """The next draws and their chances, given all answers on those before; none at the end."""
+        """Return the next draws and their chances, given all answers on those before; none at the end."""
 
     @abstractmethod
     def _observe(self, at: int, answer: int) -> bool:
-        """Take in the answer on the draw with this number; whether the margin is now reached."""
+        """Take in the answer on the draw with this number. Returns whether the margin is now reached."""
+
+    @abstractmethod
+    def _labelled(self) -> tuple[float, float]:
+        """Count the sampled beliefs that are labelled true, and those labelled false."""
+
+    def _open(self) -> Interval:
+        """Return the shares that the labels leave possible: one only after a full count by sure verdicts."""
+        if self.options.error:
+            return 0.0, 1.0
+        true, false = self._labelled()
+        return true / self.scale.rest, 1 - false / self.scale.rest
 
     @abstractmethod
     def estimate(self, answers: Int8s) -> Estimate:
-        """The estimate at the stop or at the end of the budget."""
+        """Estimate at the stop, or at the end of the budget."""
 
     def _draw_more(self) -> bool:
         position, chance = self._extend()
@@ -209,7 +219,7 @@ class SequentialDesign(ABC):
         return len(position) > 0
 
     def _follow(self, answers: Int8s) -> None:
-        """Bring the state up to the answers, from where it was if they only grew."""
+        """Update the state by the answers; where old ones changed, start again."""
         if not np.array_equal(answers[self._position[: len(self._followed)]], self._followed):
             self._reset()
         new: list[int] = []
@@ -225,7 +235,7 @@ class SequentialDesign(ABC):
             self._followed = np.concatenate([self._followed, np.array(new, np.int8)])
 
     def next(self, answers: Int8s, k: int) -> list[Draw]:
-        """The first k unanswered draws; none once the margin is reached."""
+        """Return the first k unanswered draws; none once the margin is reached."""
         self._follow(answers)
         found: dict[int, Draw] = {}
         at = len(self._followed)
@@ -239,10 +249,10 @@ class SequentialDesign(ABC):
         return list(found.values())
 
     def reached(self, answers: Int8s) -> bool:
-        """Whether the margin is reached."""
+        """Return whether the margin is reached."""
         self._follow(answers)
         return self._stopped or not self.scale.rest
 
     def running(self, answers: Int8s) -> Estimate:
-        """The estimate so far, without an interval."""
+        """Return the estimate so far, without an interval."""
         return Estimate(self.estimate(answers).accuracy, None)

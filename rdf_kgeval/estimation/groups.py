@@ -1,11 +1,11 @@
-"""Estimates for groups of beliefs (predicates, classes, what a query names) from a sample drawn by strata."""
+"""Estimate groups of beliefs (predicates, classes, results of a query) from a sample drawn by strata."""
 
 import numpy as np
 from scipy.special import betaincinv
 
 from rdf_kgeval.common.types import Float64s, Int8s, Int64s
 from rdf_kgeval.estimation.design import ErrorRates, Estimate
-from rdf_kgeval.estimation.hierarchy import ENDLESS, GRID, moments, posterior
+from rdf_kgeval.estimation.hierarchy import ENDLESS, GRID, posterior, posterior_moments
 from rdf_kgeval.estimation.population import Population
 from rdf_kgeval.verdicts.log import AMBIGUOUS, TRUE
 
@@ -20,7 +20,7 @@ def estimate_groups(
     error: ErrorRates,
     intervals: bool = True,
 ) -> list[Estimate]:
-    """The posterior mean and interval of each group's accuracy under the hierarchical Beta model.
+    """Return the posterior mean and interval of each group's accuracy under the hierarchical Beta model.
 
     What a group has of a stratum is a cell: within it every belief was as likely to be drawn as any other, so
     its answers tell of the rest of it. The cells share the model's mean and likeness. The number of true
@@ -73,13 +73,13 @@ def estimate_groups(
 def _shares(
     size: Float64s, n: Float64s, k: Float64s, of: Int64s, groups: int, level: float, error: ErrorRates
 ) -> tuple[Float64s, Float64s, Float64s]:
-    """Each group's share of true beliefs among those to sample, and the ends of its interval."""
+    """Return each group's share of true beliefs among those to sample, and the ends of its interval."""
     share, low, high = (np.zeros(groups) for _ in range(3))
     if not len(size):
         return share, low, high
     used, first = np.unique(of, return_index=True)
     many = size * (ENDLESS if error else 1.0)
-    mean, var = moments(GRID, posterior(GRID, n, k), many, n, k, first)
+    mean, var = posterior_moments(GRID, posterior(GRID, n, k), many, n, k, first)
     true, labelled, whole = (np.add.reduceat(x, first) for x in (k, n, many))
     left = whole - labelled
     safe = np.maximum(left, 1.0)

@@ -1,4 +1,4 @@
-"""The hierarchical Beta model: strata differ, but not without limit.
+"""Model strata that differ, but not without limit: the hierarchical Beta model.
 
 Stratum h of N_h beliefs has accuracy theta_h ~ Beta(mu * kappa, (1 - mu) * kappa). The mean mu and the
 likeness kappa of the strata are unknown: a grid over both carries their posterior exactly, since the answers
@@ -41,7 +41,7 @@ class Grid:
 
 
 def make_grid() -> Grid:
-    """The grid that all hierarchical estimates use: every kappa and every mean is as likely as any other."""
+    """Make the grid of all hierarchical estimates: every kappa and every mean is as likely as any other."""
     angle = np.pi * (np.arange(MEANS) + 0.5) / (2 * MEANS)
     kappa, mu = (x.ravel() for x in np.meshgrid(KAPPAS, np.sin(angle) ** 2, indexing="ij"))
     # What an equal step of the angle spans in the mean.
@@ -79,7 +79,7 @@ def observe(
     mean: Float64s,
     var: Float64s,
 ) -> tuple[float, float]:
-    """Take in an answer from stratum h; the posterior mean and variance of the number of true beliefs."""
+    """Take in an answer from stratum h. Returns posterior mean and variance of the number of true beliefs."""
     left, total = size[h] - n[h], 0.0
     for g in range(weight.size):
         s = a[g] + b[g] + n[h]
@@ -105,7 +105,7 @@ def observe(
 
 @kernel
 def doubts(a: Float64s, b: Float64s, weight: Float64s, n: Int64s, k: Int64s, doubt: Float64s) -> None:
-    """For each stratum the posterior mean of theta * (1 - theta): how much one more answer would vary."""
+    """Set each stratum's doubt, the variance of one more answer: the mean of theta * (1 - theta)."""
     for h in range(n.size):
         doubt[h] = 0.0
         for g in range(weight.size):
@@ -115,7 +115,7 @@ def doubts(a: Float64s, b: Float64s, weight: Float64s, n: Int64s, k: Int64s, dou
 
 
 def posterior(grid: Grid, n: Float64s, k: Float64s) -> Float64s:
-    """The grid's weights after k of n answers were true in each stratum, all at once."""
+    """Return the grid's weights after k of n answers were true in each stratum, all at once."""
     a, b = grid.a[:, None], grid.b[:, None]
     seen = n > 0
     log = np.log(grid.weight) + (betaln(a + k[seen], b + (n - k)[seen]) - betaln(a, b)).sum(axis=1)
@@ -124,10 +124,10 @@ def posterior(grid: Grid, n: Float64s, k: Float64s) -> Float64s:
     return weight
 
 
-def moments(
+def posterior_moments(
     grid: Grid, weight: Float64s, size: Float64s, n: Float64s, k: Float64s, first: Int64s
 ) -> tuple[Float64s, Float64s]:
-    """Posterior mean and variance of the number of true beliefs in groups of cells.
+    """Return the posterior mean and variance of the number of true beliefs in groups of cells.
 
     The cells of a group follow one another; `first` is each group's first one.
     """

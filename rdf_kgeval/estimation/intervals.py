@@ -1,4 +1,4 @@
-"""Intervals for a proportion: k of n draws were true.
+"""Compute intervals for a proportion: k of n draws were true.
 
 All but the betting interval come from a formula for one look at the data; what they keep when one stops as
 soon as they are narrow is measured in benchmarks/COVERAGE.md.
@@ -18,12 +18,12 @@ PRIORS = (1 / 3, 1 / 2, 1.0)
 
 
 def quantile(level: float) -> float:
-    """The standard normal's two-sided quantile."""
+    """Return the standard normal's two-sided quantile."""
     return float(ndtri(0.5 + level / 2))
 
 
 def wilson(n: float, k: float, level: float) -> Interval:
-    """The score interval of Wilson (JASA 1927).
+    """Compute the score interval of Wilson (JASA 1927).
 
     `(k + z^2/2 +- z * sqrt(k * (n - k) / n + z^2/4)) / (n + z^2)`; n and k need not be whole, so that a
     design's effective size can stand in for the number of draws.
@@ -37,7 +37,7 @@ def wilson(n: float, k: float, level: float) -> Interval:
 
 
 def hpd(a: float, b: float, level: float) -> Interval:
-    """The narrowest interval that holds `level` of a Beta(a, b) distribution.
+    """Find the narrowest interval that holds `level` of a Beta(a, b) distribution.
 
     Where the density falls or rises throughout, it starts at that end; where it rises at both (a, b < 1), it
     is the equal-tailed one. Else both ends have the same density: `f(lo) = f(hi)`, `F(hi) - F(lo) = level`.
@@ -72,13 +72,13 @@ def hpd(a: float, b: float, level: float) -> Interval:
 
 @lru_cache(maxsize=100_000)
 def ahpd(n: float, k: float, level: float) -> Interval:
-    """Adaptive HPD (Marchesin and Silvello, SIGMOD 2025): the narrowest among the priors 1/3, 1/2 and 1."""
+    """Return the adaptive HPD interval (Marchesin, Silvello, SIGMOD 2025): the narrowest of all `PRIORS`."""
     found = [hpd(k + c, max(n - k, 0.0) + c, level) for c in PRIORS]
     return min(found, key=lambda ends: ends[1] - ends[0])
 
 
 def adjusted_wald(n: float, k: float, shrink: float, z: float) -> Interval:
-    """The interval behind the fixed-width sequential design of Frey (The American Statistician 2010).
+    """Compute the interval of Frey's fixed-width sequential design (The American Statistician 2010).
 
     With the adjusted proportion `p = (k + a) / (n + 2a)` it is `p +- z * sqrt(p * (1 - p) / n)`, not cut to
     [0, 1]. The design stops when its half-width is at most the margin and reports `p +- margin`. For each a,
@@ -93,7 +93,7 @@ def adjusted_wald(n: float, k: float, shrink: float, z: float) -> Interval:
 
 
 def betting(n: int, k: int, size: float, level: float, margin: float = 0.05) -> Interval:
-    """A confidence sequence without replacement (Waudby-Smith and Ramdas, NeurIPS 2020, JRSSB 2023).
+    """Compute a confidence sequence without replacement (Waudby-Smith, Ramdas, NeurIPS 2020, JRSSB 2023).
 
     Against each number K of true beliefs among `size`, bettors stake on every answer at odds that K would
     make fair, one as if the number were J: its wealth after k of n true answers is `L(J) / L(K)` with the
@@ -117,7 +117,7 @@ def betting(n: int, k: int, size: float, level: float, margin: float = 0.05) -> 
         return true - lgamma(count - k + 1) + false - lgamma(size - count - (n - k) + 1)
 
     def poor(count: int, other: int) -> bool:
-        """Whether the money on numbers nearer to the answers is not rich; it grows with the distance."""
+        """Return whether the bettors on numbers nearer to the answers are poor; wealth grows outwards."""
         against = likelihood(count)
         wealth = 0.1 * exp(min(mixed - against, 50.0))
         return wealth + 0.45 * exp(min(likelihood(other) - against, 50.0)) < 1 / (1 - level)
@@ -134,7 +134,7 @@ _INFINITE = 1e7
 
 
 def _edge(inside: Callable[[int], bool], start: int, end: int) -> int:
-    """The last number between start and end, on the way from the one to the other, that is inside."""
+    """Find the last number inside, on the way from start to end."""
     step = 1 if end >= start else -1
     low, high = 0, abs(end - start)
     while low < high:

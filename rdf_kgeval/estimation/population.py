@@ -1,4 +1,4 @@
-"""The population that a design samples: all beliefs to be evaluated, or what is at hand of them."""
+"""Describe the population that a design samples: all beliefs to be evaluated, or the part loaded so far."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,12 +11,12 @@ from rdf_kgeval.errors import InputError
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Reserve:
-    """What is at hand of a population that lies elsewhere, in a random order of the whole of it."""
+    """The part loaded so far of a population in a store: the head of a random order of the whole."""
 
     size: Int64s
     """By predicate: beliefs of the population."""
     reach: Float64s
-    """By predicate: every belief whose place is below is at hand."""
+    """By predicate: every belief whose place is below is loaded."""
     place: Float64s
     """By position: uniform in [0, 1), or 1 for what no draw can fall on."""
 
@@ -34,7 +34,7 @@ class Population:
     truth: Float64s | None = None
     """Soft truth from inference over what was known before sampling started; only `assisted` looks at it."""
     reserve: Reserve | None = None
-    """Where the positions are only a part of the population."""
+    """Given where the positions are only a part of the population."""
 
     def __post_init__(self) -> None:
         n = len(self.predicate)
@@ -52,7 +52,7 @@ class Population:
 
     @cached_property
     def sizes(self) -> Int64s:
-        """By predicate, how many beliefs there are to sample."""
+        """Count the beliefs to sample by predicate."""
         if self.reserve is None:
             return np.bincount(self.predicate[self.known < 0], minlength=int(self.predicate.max()) + 1)
         sizes: Int64s = self.reserve.size - np.bincount(
@@ -62,11 +62,11 @@ class Population:
 
     @property
     def free(self) -> int:
-        """How many beliefs there are to sample."""
+        """Count the beliefs to sample."""
         return int(self.sizes.sum())
 
     def shuffled(self, seed: int) -> Int64s:
-        """The positions that a draw can fall on, in a random order."""
+        """List the positions that can be drawn, in a random order."""
         rest = np.flatnonzero(self.known < 0)
         if self.reserve is None:
             return np.random.default_rng(seed).permutation(rest)
@@ -76,7 +76,7 @@ class Population:
 
     @cached_property
     def weights(self) -> Float64s:
-        """How many beliefs to sample each position stands for."""
+        """Return each position's weight: the number of beliefs to sample that it represents."""
         weights = (self.known < 0).astype(np.float64)
         if self.reserve is not None:
             drawn = self.reserve.place < self.reserve.reach[self.predicate]

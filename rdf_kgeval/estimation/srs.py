@@ -1,4 +1,4 @@
-"""Simple random sampling: every belief is as likely as any other, without replacement."""
+"""Sample at random without replacement, every belief as likely as any other."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from rdf_kgeval.estimation.strata import Strata
 from rdf_kgeval.verdicts.log import AMBIGUOUS, TRUE
 
 MINIMUM = 30
-"""The published methods never stop before so many answers."""
+"""Answers before which the published methods never stop."""
 _CHUNK = 64
 
 
@@ -75,18 +75,14 @@ class Srs(SequentialDesign):
             return interval(self._n, self._k)
         return interval(self._n, self._k)[0], interval(self._n, self._k + self._pending)[1]
 
-    def _open(self) -> Interval:
-        """What the labels leave open; nothing after a full count by sure verdicts."""
-        if self.options.error:
-            return 0.0, 1.0
-        size = self._size
-        return self._k / size, 1 - (self._n - self._k - self._pending) / size
+    def _labelled(self) -> tuple[float, float]:
+        return self._k, self._n - self._k - self._pending
 
     def _share(self) -> float:
         return (self._k + self._pending / 2) / self._n if self._n else 0.5
 
     def estimate(self, answers: Int8s) -> Estimate:
-        """The share of true answers and the interval."""
+        """Return the share of true answers and the interval."""
         self._follow(answers)
         if not self._size:
             return self.scale.estimate(0.5, (0.5, 0.5))
@@ -97,7 +93,7 @@ class Srs(SequentialDesign):
         return self.scale.estimate(self._share(), (low, high), self._open())
 
     def running(self, answers: Int8s) -> Estimate:
-        """The share of true answers and the betting interval, which holds at every moment."""
+        """Return the share of true answers and the betting interval, which holds at every moment."""
         self._follow(answers)
         if not self._size:
             return self.estimate(answers)
@@ -106,7 +102,7 @@ class Srs(SequentialDesign):
         return self.scale.estimate(self._share(), self._ends(bet), self._open())
 
     def estimate_groups(self, answers: Int8s, group: Int64s) -> list[Estimate]:
-        """Estimates by group, from the hierarchical model over the groups."""
+        """Estimate groups by the hierarchical model over the groups."""
         self._follow(answers)
         asked = self._position[: len(self._followed)]
         one = np.zeros_like(group)
@@ -115,18 +111,18 @@ class Srs(SequentialDesign):
         )
 
 
-def wilson(population: Population, options: DesignOptions) -> Srs:
-    """`srs/wilson`: Wilson's interval, as published; the honest yardstick."""
+def srs_wilson(population: Population, options: DesignOptions) -> Srs:
+    """Make `srs/wilson`: Wilson's interval, as published."""
     return Srs(population, options, StoppingRule(partial(intervals.wilson, level=options.level), MINIMUM))
 
 
-def ahpd(population: Population, options: DesignOptions) -> Srs:
-    """`srs/ahpd`: the adaptive HPD interval, as published."""
+def srs_ahpd(population: Population, options: DesignOptions) -> Srs:
+    """Make `srs/ahpd`: the adaptive HPD interval, as published."""
     return Srs(population, options, StoppingRule(partial(intervals.ahpd, level=options.level), MINIMUM))
 
 
-def betting(population: Population, options: DesignOptions, note: str | None = None) -> Srs:
-    """`anytime/betting`: a confidence sequence, valid at every moment."""
+def anytime_betting(population: Population, options: DesignOptions, note: str | None = None) -> Srs:
+    """Make `anytime/betting`: a confidence sequence, valid at every moment."""
     size = np.inf if options.error else population.free
     bet = partial(intervals.betting, size=size, level=options.level)
     if options.margin is not None:
@@ -135,11 +131,11 @@ def betting(population: Population, options: DesignOptions, note: str | None = N
     return Srs(population, options, rule, note=note)
 
 
-def fixed_width(population: Population, options: DesignOptions) -> Srs:
-    """`srs/fixed-width`: Frey's interval of a width fixed beforehand; never covers less than the level."""
+def srs_fixed_width(population: Population, options: DesignOptions) -> Srs:
+    """Make `srs/fixed-width`: Frey's interval of a fixed width, which never covers less than the level."""
     margin = calibrated_margin(Scale.of(population, options.error), options)
     if margin is None:
-        return betting(population, options, FALLBACK)
+        return anytime_betting(population, options, FALLBACK)
     shrink, z = fixed_width_constants(margin, options.level)
     rule = StoppingRule(partial(intervals.adjusted_wald, shrink=shrink, z=z), widened=True)
     return Srs(population, options, rule, margin=margin)

@@ -1,7 +1,7 @@
-"""Strata: the beliefs to sample, each stratum in a random order of its own.
+"""Divide the beliefs to sample into strata, each in a random order.
 
-Of a population that lies elsewhere only the head of that order is at hand; a design that comes to its end
-says which predicates it needs more of.
+Of a population in a store only the head of that order is loaded; a design that comes to its end says which
+predicates it needs more of.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from rdf_kgeval.estimation.population import Population
 
 
 def strata_of(sizes: Int64s, by_predicate: bool) -> Int64s:
-    """Each predicate's stratum, numbered from 0, by its size: its own, or one for all small predicates."""
+    """Number each predicate's stratum from 0: its own, or one for all small predicates."""
     own = sizes > 0 if by_predicate else sizes >= LARGE * sizes.sum()
     number: Int64s = np.where(own, np.cumsum(own) - 1, own.sum())
     return number
@@ -24,7 +24,7 @@ class Strata:
     Args:
         population: the beliefs.
         number: by predicate, its stratum.
-        seed: of the order, where the population is at hand; else the order is the reserve's.
+        seed: of the order, where the whole population is loaded; else the order is the reserve's.
     """
 
     def __init__(self, population: Population, number: Int64s, seed: int) -> None:
@@ -43,20 +43,20 @@ class Strata:
         self._number = number
         self._order = order[np.argsort(self.of[order], kind="stable")]
         self.have = np.bincount(self.of[order], minlength=len(self.size))
-        """Beliefs that are at hand, in the order of the draws."""
+        """Loaded beliefs, in the order of the draws."""
         self._start = np.cumsum(self.have) - self.have
 
     def at(self, stratum: int, i: int) -> int:
-        """The position of a stratum's belief number i."""
+        """Return the position of a stratum's belief number i."""
         return int(self._order[self._start[stratum] + i])
 
     def slice(self, stratum: int, start: int, stop: int) -> Int64s:
-        """The positions of a stratum's beliefs from one number to another, as far as they are at hand."""
+        """Return the positions of a stratum's loaded beliefs from one number to another."""
         first = int(self._start[stratum])
         found: Int64s = self._order[first + start : first + min(stop, int(self.have[stratum]))]
         return found
 
     def lacking(self, taken: Int64s) -> Int64s:
-        """The predicates of which more must come before so many beliefs of each stratum can be drawn."""
+        """Return the predicates that need more beliefs before `taken` of each stratum can be drawn."""
         short: Int64s = np.flatnonzero((taken > self.have)[np.minimum(self._number, len(self.size) - 1)])
         return short

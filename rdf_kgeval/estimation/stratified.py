@@ -1,4 +1,4 @@
-"""`stratified/bayes`: strata by predicate, labels where they teach most, a posterior that ends it.
+"""Sample by predicate where labels teach most, until the posterior is narrow: `stratified/bayes`.
 
 The posterior of the graph's accuracy A is that of the hierarchical model (hierarchy.py), taken as a Beta
 distribution with its mean and variance. Asking stops when an interval of width `2 * margin` holds enough:
@@ -14,19 +14,27 @@ import numpy as np
 
 from rdf_kgeval.common.kernels import kernel
 from rdf_kgeval.common.types import Float64s, Int8s, Int64s
-from rdf_kgeval.estimation import srs
-from rdf_kgeval.estimation.beta_interval import best_start, half_width, least_precision, precise
+from rdf_kgeval.estimation.beta_interval import best_interval, least_precision, precise
 from rdf_kgeval.estimation.calibration import FACTORS, FALLBACK, SHRINK, calibrated_margin, stopping_mass
 from rdf_kgeval.estimation.design import Design, DesignOptions, Estimate, Scale, SequentialDesign
 from rdf_kgeval.estimation.groups import estimate_groups
-from rdf_kgeval.estimation.hierarchy import ENDLESS, GRID, begin, doubts, moments, observe, posterior
+from rdf_kgeval.estimation.hierarchy import (
+    ENDLESS,
+    GRID,
+    begin,
+    doubts,
+    observe,
+    posterior,
+    posterior_moments,
+)
 from rdf_kgeval.estimation.intervals import Interval
 from rdf_kgeval.estimation.population import Population
+from rdf_kgeval.estimation.srs import anytime_betting
 from rdf_kgeval.estimation.strata import Strata, strata_of
 from rdf_kgeval.verdicts.log import AMBIGUOUS, TRUE
 
 FIRST = 20
-"""So many draws are spread in proportion to the strata before answers steer."""
+"""Draws that are spread in proportion to the strata before answers steer."""
 LEAST_BLOCK = 8
 GROWTH = 5
 """Draws are settled in blocks of a fifth of those before, at least 8: people can work side by side."""
@@ -36,7 +44,7 @@ TRUST, FLOOR = 0.8, 0.02
 
 @kernel
 def first_block(size: Int64s, length: int) -> Int64s:
-    """Strata for the first draws, in proportion to their sizes (Sainte-Lague)."""
+    """Choose strata for the first draws, in proportion to their sizes (Sainte-Lague)."""
     block = np.empty(length, np.int64)
     taken = np.zeros(size.size, np.int64)
     for i in range(length):
@@ -52,7 +60,7 @@ def first_block(size: Int64s, length: int) -> Int64s:
 
 @kernel
 def gain_of(size: int, taken: int, doubt: float, by_predicate: bool) -> float:
-    """What one more answer from a stratum gains; less than nothing where there is none left.
+    """Return the gain of one more answer from a stratum; negative where none is left.
 
     Either how much it lowers the variance of the graph's accuracy, up to a factor (Neyman), or how much it
     lowers the standard error of the predicate's: the next answer, or the mean of all to its end.
@@ -70,7 +78,7 @@ def gain_of(size: int, taken: int, doubt: float, by_predicate: bool) -> float:
 
 @kernel
 def next_block(size: Int64s, taken: Int64s, doubt: Float64s, length: int, by_predicate: bool) -> Int64s:
-    """Strata for the next draws: each goes where it gains most."""
+    """Choose strata for the next draws: each goes where it gains most."""
     block = np.empty(length, np.int64)
     planned = taken.copy()
     gain = np.empty(size.size)
@@ -86,7 +94,7 @@ def next_block(size: Int64s, taken: Int64s, doubt: Float64s, length: int, by_pre
 
 @kernel
 def block_length(drawn: int, left: int) -> int:
-    """How many draws are settled at once."""
+    """Return the number of draws to settle at once."""
     return min(FIRST if drawn == 0 else max(LEAST_BLOCK, drawn // GROWTH), left)
 
 
@@ -155,38 +163,28 @@ class Stratified(SequentialDesign):
         total = self._weighed.sum()
         return mean / total, variance / total**2
 
-    def _open(self) -> Interval:
-        """What the labels leave open; nothing after a full count by sure verdicts."""
-        if self.options.error:
-            return 0.0, 1.0
-        size, true = self._free, self._k.sum()
-        return true / size, 1 - (self._n.sum() - true) / size
+    def _labelled(self) -> tuple[float, float]:
+        true = self._k.sum()
+        return true, self._n.sum() - true
 
-    def _beta(self, extra: Int64s | None) -> tuple[float, float]:
-        """The shrunk Beta that stands for the posterior; with `extra`, so many pending answers are true."""
+    def _posterior(self, extra: Int64s | None) -> tuple[float, float]:
+        """Return the posterior mean and variance of the share; `extra` counts pending answers as true."""
         mean, variance = self._moments
         if extra is not None:
             n, k = (self._n + self._pending).astype(float), (self._k + extra).astype(float)
             first = np.zeros(1, np.int64)
-            found = moments(GRID, posterior(GRID, n, k), self._weighed, n, k, first)
+            found = posterior_moments(GRID, posterior(GRID, n, k), self._weighed, n, k, first)
             mean, variance = float(found[0][0]), float(found[1][0])
-        mean, variance = self._scaled(mean, variance)
-        nu = max(mean * (1 - mean) / max(variance, 1e-12) - 1, 1e-3)
-        return mean * nu + SHRINK, (1 - mean) * nu + SHRINK
+        return self._scaled(mean, variance)
 
     def _ends(self, margin: float | None) -> Interval:
-        """The interval with this margin, or the narrowest that holds the mass."""
+        """Return the interval of this margin, or the narrowest that holds the mass."""
         cases = [None, None] if not self._pending.any() else [np.zeros_like(self._pending), self._pending]
-        found = []
-        for extra in cases:
-            a, b = self._beta(extra)
-            width = 2 * (half_width(a, b, self._mass) if margin is None else margin)
-            start = best_start(a, b, width)
-            found.append((start, start + width))
+        found = [best_interval(*self._posterior(extra), SHRINK, self._mass, margin) for extra in cases]
         return found[0][0], found[1][1]
 
     def estimate(self, answers: Int8s) -> Estimate:
-        """The stratified mean; at the stop with the margin's interval, before it with the one reached."""
+        """Return the stratified mean, at the stop with the margin's interval."""
         self._follow(answers)
         if not self._free:
             return self.scale.estimate(0.5, (0.5, 0.5))
@@ -195,7 +193,7 @@ class Stratified(SequentialDesign):
         return self.scale.estimate(min(max(self._share(), low), high), (low, high), self._open())
 
     def _share(self) -> float:
-        """The stratified mean, each stratum's as if one more answer in it had been average.
+        """Return the stratified mean, each stratum's as if one more answer in it had been average.
 
         The posterior mean would be pulled towards one half: where nearly all is true, that costs more than it
         saves.
@@ -209,7 +207,7 @@ class Stratified(SequentialDesign):
         return float((k + rest).sum() / self._size.sum())
 
     def estimate_groups(self, answers: Int8s, group: Int64s) -> list[Estimate]:
-        """Estimates by group, from the hierarchical model over what each group has of each stratum."""
+        """Estimate groups by the hierarchical model over what each group has of each stratum."""
         self._follow(answers)
         asked, options = self._position[: len(self._followed)], self.options
         return estimate_groups(
@@ -217,9 +215,9 @@ class Stratified(SequentialDesign):
         )
 
 
-def bayes(population: Population, options: DesignOptions) -> Design:
-    """`stratified/bayes`; outside the calibrated margins and levels, `anytime/betting`."""
+def stratified_bayes(population: Population, options: DesignOptions) -> Design:
+    """Make `stratified/bayes`; outside the calibrated margins and levels, `anytime/betting`."""
     margin = calibrated_margin(Scale.of(population, options.error), options)
     if margin is None:
-        return srs.betting(population, options, FALLBACK)
+        return anytime_betting(population, options, FALLBACK)
     return Stratified(population, options, margin)

@@ -1,4 +1,4 @@
-"""Two-stage weighted cluster sampling (Gao et al., PVLDB 2019), as published.
+"""Sample by two-stage weighted clusters (Gao et al., PVLDB 2019), as published.
 
 Subjects are drawn with replacement and with probability proportional to their number of beliefs; of each, up
 to 3 beliefs are drawn without replacement. Asking about one subject's beliefs together saves its
@@ -18,16 +18,16 @@ from rdf_kgeval.estimation.groups import estimate_groups
 from rdf_kgeval.estimation.intervals import Interval
 from rdf_kgeval.estimation.population import Population
 from rdf_kgeval.estimation.srs import MINIMUM
-from rdf_kgeval.verdicts.log import AMBIGUOUS, TRUE
+from rdf_kgeval.verdicts.log import AMBIGUOUS, FALSE, TRUE
 
 SECOND_STAGE = 3
-"""At most so many beliefs of a drawn subject are asked about."""
+"""Most beliefs of a drawn subject to ask about."""
 _CLUSTERS = 32
 
 
 @kernel
 def effective_size(clusters: int, labels: int, total: float, squares: float) -> float:
-    """The number of single draws that would be as precise: `N^2 * p * (1 - p) / sum (m_i - p)^2`.
+    """Return the number of single draws that would be as precise, `N^2 * p * (1 - p) / sum (m_i - p)^2`.
 
     Args:
         clusters: The number N of drawn clusters.
@@ -112,16 +112,12 @@ class Twcs(SequentialDesign):
             found.append(self._interval(n, n * total / self._clusters))
         return found[0][0], found[1][1]
 
-    def _open(self) -> Interval:
-        """What the labels leave open; nothing after a full count by sure verdicts."""
-        if self.options.error:
-            return 0.0, 1.0
+    def _labelled(self) -> tuple[float, float]:
         said = list(self._answered.values())
-        true, size = said.count(TRUE), len(self._members)
-        return true / size, 1 - (len(said) - true - said.count(AMBIGUOUS)) / size
+        return said.count(TRUE), said.count(FALSE)
 
     def estimate(self, answers: Int8s) -> Estimate:
-        """The mean of the cluster means, and its interval."""
+        """Return the mean of the cluster means, and its interval."""
         self._follow(answers)
         if not len(self._members):
             return self.scale.estimate(0.5, (0.5, 0.5))
@@ -129,7 +125,7 @@ class Twcs(SequentialDesign):
         return self.scale.estimate(share, self._ends(), self._open())
 
     def estimate_groups(self, answers: Int8s, group: Int64s) -> list[Estimate]:
-        """Estimates by group, without intervals: the labels of a cluster are not independent."""
+        """Estimate groups, without intervals: the labels of a cluster are not independent."""
         self._follow(answers)
         asked, options = self._position[: len(self._followed)], self.options
         one = np.zeros_like(group)
@@ -138,11 +134,11 @@ class Twcs(SequentialDesign):
         )
 
 
-def wilson(population: Population, options: DesignOptions) -> Twcs:
-    """`twcs/wilson`."""
+def twcs_wilson(population: Population, options: DesignOptions) -> Twcs:
+    """Make `twcs/wilson`."""
     return Twcs(population, options, partial(intervals.wilson, level=options.level))
 
 
-def ahpd(population: Population, options: DesignOptions) -> Twcs:
-    """`twcs/ahpd`."""
+def twcs_ahpd(population: Population, options: DesignOptions) -> Twcs:
+    """Make `twcs/ahpd`."""
     return Twcs(population, options, partial(intervals.ahpd, level=options.level))

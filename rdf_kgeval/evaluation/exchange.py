@@ -1,4 +1,4 @@
-"""Hand-over: tasks for other tools, and their results back as verdicts."""
+"""Exchange tasks with labelling tools: write tasks for them, and read their answers back as verdicts."""
 
 import csv
 import io
@@ -16,7 +16,7 @@ from rdf_kgeval.verdicts.log import Answer, Drawn, Verdict
 
 COLUMNS = ("task", "sentence", "subject", "predicate", "object", "search")
 WORKER = "imported"
-"""Whose answers they are where a file does not say."""
+"""The annotator where a file names none."""
 _ANSWERS = {
     **dict.fromkeys(("true", "1", "1.0", "yes", "correct", "right"), Answer.TRUE),
     **dict.fromkeys(("false", "0", "0.0", "no", "incorrect", "wrong"), Answer.FALSE),
@@ -25,8 +25,8 @@ _ANSWERS = {
 _SILENT = ("", "skip", "skipped", "nan", "none", "null")
 
 
-class Result(NamedTuple):
-    """One answer of one worker, as another tool has it."""
+class TaskAnswer(NamedTuple):
+    """One answer of one worker, as a tool has it."""
 
     task: str
     worker: str
@@ -36,7 +36,7 @@ class Result(NamedTuple):
 
 
 def task_rows(evaluation: State, requests: Iterable[Request]) -> Iterator[dict[str, str]]:
-    """What people need to judge each belief, keyed by its id."""
+    """Describe each belief for people who judge it; the task is its id."""
     for request in requests:
         question = evaluation.question(request.position)
         s, p, o = (printable(iri(term), 500) for term in question.triple)
@@ -50,36 +50,10 @@ def task_rows(evaluation: State, requests: Iterable[Request]) -> Iterator[dict[s
         }
 
 
-def write_csv(rows: Iterable[Mapping[str, str]]) -> str:
-    """Tasks as CSV; MTurk takes the same, its columns being the variables of the HIT's layout."""
-    file = io.StringIO()
-    writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: _inert(text) for name, text in row.items()} for row in rows)
-    return file.getvalue()
+def read_results(path: Path) -> list[TaskAnswer]:
+    """Read what a tool gathered: MTurk's batch CSV, Label Studio's JSON, or `task,worker,label`.
 
-
-def write_label_studio(rows: Iterable[Mapping[str, str]]) -> str:
-    """Tasks as Label Studio imports them."""
-    return json.dumps([{"data": dict(row)} for row in rows], ensure_ascii=False, indent=1) + "\n"
-
-
-FORMATS: dict[str, Callable[[Iterable[Mapping[str, str]]], str]] = {
-    "mturk": write_csv,
-    "labelstudio": write_label_studio,
-    "csv": write_csv,
-}
-
-
-def _inert(text: str) -> str:
-    """A cell that no spreadsheet takes for a formula."""
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
-
-
-def read_results(path: Path) -> list[Result]:
-    """What another tool has gathered: MTurk's batch CSV, Label Studio's JSON, or `task,worker,label`.
-
-    Of several answers of a worker on a task, the last one counts. Empty and skipped ones are left out.
+    A worker's last answer on a task counts. Empty and skipped ones are left out.
 
     Raises:
         InputError: the file cannot be read, or does not say which task an answer belongs to.
@@ -91,15 +65,32 @@ def read_results(path: Path) -> list[Result]:
         raise InputError(f"{name} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{name} is not UTF-8 text; save it as UTF-8") from error
-    found = _read_json(text, name) if text.lstrip()[:1] in ("[", "{") else _read_csv(text, name)
-    latest: dict[tuple[str, str], Result] = {}
-    for result in found:
-        latest.pop((result.task, result.worker), None)
-        latest[result.task, result.worker] = result
+    found = _read_label_studio(text, name) if text.lstrip()[:1] in ("[", "{") else _read_csv(text, name)
+    latest: dict[tuple[str, str], TaskAnswer] = {}
+    for answer in found:
+        latest.pop((answer.task, answer.worker), None)
+        latest[answer.task, answer.worker] = answer
     return list(latest.values())
 
 
-def _read_csv(text: str, name: str) -> Iterator[Result]:
+# CSV, of MTurk or any other tool
+
+
+def write_csv(rows: Iterable[Mapping[str, str]]) -> str:
+    """Write tasks as CSV; in MTurk, the columns are the variables of the HIT's layout."""
+    file = io.StringIO()
+    writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({name: _inert(text) for name, text in row.items()} for row in rows)
+    return file.getvalue()
+
+
+def _inert(text: str) -> str:
+    """Keep spreadsheets from taking a cell for a formula."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+
+
+def _read_csv(text: str, name: str) -> Iterator[TaskAnswer]:
     rows = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     try:
         columns = list(rows.fieldnames or ())
@@ -125,7 +116,7 @@ def _read_csv(text: str, name: str) -> Iterator[Result]:
                 said = _choice(ticked[0]) if len(ticked) == 1 else None
             answer = _answer(said, where)
             if answer is not None:
-                yield Result((row.get(task) or "").strip(), _name(row.get(worker or "")), answer, where)
+                yield TaskAnswer((row.get(task) or "").strip(), _name(row.get(worker or "")), answer, where)
     except csv.Error as error:
         raise InputError(f"{name}, line {rows.line_num}: not valid CSV: {error}; correct it") from error
 
@@ -138,7 +129,15 @@ def _first(columns: list[str], *names: str) -> str | None:
     return next((name for name in names if name in columns), None)
 
 
-def _read_json(text: str, name: str) -> Iterator[Result]:
+# Label Studio
+
+
+def write_label_studio(rows: Iterable[Mapping[str, str]]) -> str:
+    """Write tasks as Label Studio imports them."""
+    return json.dumps([{"data": dict(row)} for row in rows], ensure_ascii=False, indent=1) + "\n"
+
+
+def _read_label_studio(text: str, name: str) -> Iterator[TaskAnswer]:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -158,11 +157,11 @@ def _read_json(text: str, name: str) -> Iterator[Result]:
                 answer = _answer(_chosen(annotation), where)
                 if answer is not None:
                     by = annotation.get("completed_by", annotation.get("annotator"))
-                    yield Result(key, _name(by), answer, where)
+                    yield TaskAnswer(key, _name(by), answer, where)
 
 
 def _chosen(annotation: Mapping[str, Any]) -> Any:
-    """The choice in an annotation, in Label Studio's long form or in its short one."""
+    """Find the choice in an annotation, in Label Studio's long form or in its short one."""
     result = annotation.get("result")
     for region in result if isinstance(result, list) else []:
         value = region.get("value") if isinstance(region, dict) else None
@@ -173,6 +172,16 @@ def _chosen(annotation: Mapping[str, Any]) -> Any:
         if isinstance(annotation.get(key), str | bool | int):
             return annotation[key]
     return None
+
+
+# What the tools share
+
+
+FORMATS: dict[str, Callable[[Iterable[Mapping[str, str]]], str]] = {
+    "mturk": write_csv,
+    "labelstudio": write_label_studio,
+    "csv": write_csv,
+}
 
 
 def _answer(said: Any, where: str) -> Answer | None:
@@ -191,20 +200,20 @@ def _name(worker: Any) -> str:
 
 
 class Imported(NamedTuple):
-    """What an import brings."""
+    """Verdicts of an import."""
 
     verdicts: list[Verdict]
     known: int
-    """Answers that the run had before."""
+    """The number of answers that the run had before."""
 
 
-def to_verdicts(evaluation: State, results: Iterable[Result], exported: Iterable[str]) -> Imported:
-    """The verdicts that results add to what is known; none where they were imported before.
+def to_verdicts(evaluation: State, answers: Iterable[TaskAnswer], exported: Iterable[str]) -> Imported:
+    """Make verdicts of answers, but for those that the run has already.
 
-    Answers on exported tasks are answers to the draws that they were; others are taken as known before.
+    Answers on exported tasks answer the draws that they were; others count as known beforehand.
 
     Raises:
-        InputError: a result's task is no belief to be evaluated.
+        InputError: a task is not a belief to be evaluated.
     """
     asked = set(exported)
     size = evaluation.graph.n_beliefs
@@ -212,7 +221,7 @@ def to_verdicts(evaluation: State, results: Iterable[Result], exported: Iterable
     drawn: list[Verdict] = []
     others: list[Verdict] = []
     known = 0
-    for task, worker, answer, where in results:
+    for task, worker, answer, where in answers:
         if len(task) != 64:
             raise InputError(
                 f"{where}: {printable(task, 80)!r} is not the id of a belief; nothing is imported"

@@ -1,4 +1,4 @@
-"""Methods by name, `policy/estimator`: a sampling design beside its estimator, or a policy of the paper.
+"""Name the methods, `policy/estimator`: a sampling design with its estimator, or a policy of the paper.
 
 A new method is a new file and a line here.
 """
@@ -20,7 +20,7 @@ DEFAULT = "stratified/bayes"
 
 @dataclass(frozen=True, kw_only=True)
 class Method(Entry):
-    """How to choose whom to ask, and how to estimate from the answers.
+    """A way to choose what to ask, and to estimate from the answers.
 
     The sentence completes "people were asked about ...".
     """
@@ -30,7 +30,7 @@ class Method(Entry):
     strict: bool = False
     """Whether it can promise the level at every accuracy."""
     in_place: bool = False
-    """Whether a part of the beliefs at hand is enough."""
+    """Whether it works with a loaded part of the beliefs."""
     needs_truth: bool = False
     """Whether it starts from the soft truths of inference."""
     steers: bool = False
@@ -94,18 +94,19 @@ _DEGREE = "the beliefs that most rules touch, after some random ones"
 # fmt: off
 METHODS = Registry(
     "method",
-    Method("stratified/bayes", "estimation.stratified:bayes",
+    Method("stratified/bayes", "estimation.stratified:stratified_bayes",
            "a random sample of the beliefs, drawn predicate by predicate in proportion to what each can "
            "still teach", interval=True, strict=True, in_place=True, steers=True, planned=True),
-    Method("srs/wilson", "estimation.srs:wilson", _SRS, interval=True, in_place=True, planned=True),
-    Method("srs/ahpd", "estimation.srs:ahpd", _SRS, interval=True, in_place=True, overconfident=True),
-    Method("srs/fixed-width", "estimation.srs:fixed_width", _SRS, interval=True, strict=True, in_place=True),
-    Method("twcs/wilson", "estimation.twcs:wilson", _TWCS, interval=True, overconfident=True),
-    Method("twcs/ahpd", "estimation.twcs:ahpd", _TWCS, interval=True, overconfident=True),
-    Method("assisted/difference", "estimation.assisted:difference",
+    Method("srs/wilson", "estimation.srs:srs_wilson", _SRS, interval=True, in_place=True, planned=True),
+    Method("srs/ahpd", "estimation.srs:srs_ahpd", _SRS, interval=True, in_place=True, overconfident=True),
+    Method("srs/fixed-width", "estimation.srs:srs_fixed_width", _SRS,
+           interval=True, strict=True, in_place=True),
+    Method("twcs/wilson", "estimation.twcs:twcs_wilson", _TWCS, interval=True, overconfident=True),
+    Method("twcs/ahpd", "estimation.twcs:twcs_ahpd", _TWCS, interval=True, overconfident=True),
+    Method("assisted/difference", "estimation.assisted:assisted_difference",
            "a random sample of the beliefs, with inference to tell where it is worth looking",
            interval=True, needs_truth=True),
-    Method("anytime/betting", "estimation.srs:betting",
+    Method("anytime/betting", "estimation.srs:anytime_betting",
            "a random sample of the beliefs, with an interval that holds whenever one looks",
            interval=True, strict=True, in_place=True, planned=True),
     Method("greedy/inferable", "evaluation.policies:GREEDY",

@@ -1,4 +1,4 @@
-"""Policies: which belief to ask a person about next.
+"""Choose which belief to ask about next: the policies of the paper.
 
 Every policy is a frozen description; what it picks follows from the view alone, so that replaying a verdict
 log asks the same questions again.
@@ -19,20 +19,20 @@ Labels = Int8s
 """By position in `graph.beliefs.rows`: 1 true, 0 false, -1 unknown."""
 
 ALL_CANDIDATES = 100_000
-"""Up to so many beliefs greedy control looks at all of them, above at a shortlist."""
+"""Most beliefs for which greedy control looks at all of them; above, it looks at a shortlist."""
 SHORTLIST = 7
-"""How many beliefs a shortlist has if the user does not say; the paper tries 3, 5 and 7."""
+"""Beliefs of a shortlist if the user does not say; the paper tries 3, 5 and 7."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class View:
-    """What a policy may look at; beliefs are named by their position in `graph.beliefs.rows`."""
+    """Input of a policy; beliefs are named by their position in `graph.beliefs.rows`."""
 
     graph: CouplingGraph
     open: Bools
     """Which beliefs may be asked."""
     label: Labels
-    """What is known or follows, by the policy's own way of labelling."""
+    """Known and inferred labels, by the policy's own way of labelling."""
     order: Int32s
     """All beliefs in a random order that the run's seed fixes."""
     accuracy: float
@@ -43,15 +43,15 @@ class View:
 
 
 class Policy(Protocol):
-    """How to choose."""
+    """A way to choose beliefs."""
 
     @property
     def labelling(self) -> Literal["asked", "contagion", "inference"]:
-        """Whence the labels come that its estimate averages: verdicts alone, contagion or inference."""
+        """Return where the labels come from that its estimate averages: verdicts, contagion or inference."""
         ...
 
     def pick(self, view: View, k: int) -> list[int]:
-        """Up to k open beliefs, the best first; none when there is nothing left worth asking."""
+        """Pick up to k open beliefs, the best first; none when nothing is left worth asking."""
         ...
 
 
@@ -62,7 +62,7 @@ class Random:
     labelling: Literal["asked", "inference"] = "asked"
 
     def pick(self, view: View, k: int) -> list[int]:
-        """The next ones in the run's random order."""
+        """Pick the next ones in the run's random order."""
         return _first(view, view.order, k)
 
 
@@ -73,7 +73,7 @@ class MaxDegree:
     labelling: Literal["asked", "inference"] = "asked"
 
     def pick(self, view: View, k: int) -> list[int]:
-        """The next ones by degree, ties by belief id."""
+        """Pick the next ones by degree, ties by belief id."""
         beliefs = view.graph.beliefs
         degree = view.graph.degree[beliefs.rows]
         order = np.lexsort((beliefs.id_rank[beliefs.rows], -degree)).astype(np.int32)
@@ -90,7 +90,7 @@ class Cascade:
     labelling: Literal["contagion"] = field(default="contagion", init=False)
 
     def pick(self, view: View, k: int) -> list[int]:
-        """The next ones in the run's random order that nothing has infected."""
+        """Pick the next ones in the run's random order that nothing has infected."""
         return _first(view, view.order, k)
 
 
@@ -103,7 +103,7 @@ class Greedy:
     """
 
     candidates: int | None = None
-    """Look only at so many beliefs, those in most unfulfilled constraints (the paper's approximation)."""
+    """Size of the shortlist, the beliefs in most unfulfilled constraints (the paper's approximation)."""
     labelling: Literal["inference"] = field(default="inference", init=False)
 
     def __post_init__(self) -> None:
@@ -111,7 +111,7 @@ class Greedy:
             raise InputError(f"greedy control needs at least one candidate, not {self.candidates}")
 
     def pick(self, view: View, k: int) -> list[int]:
-        """The best first, then the best of those that do not depend on what was picked before them."""
+        """Pick the best first, then the best of those that do not depend on the picks before them."""
         beliefs = view.graph.beliefs
         candidates = self._candidates(view, k)
         if view.live is None or not len(candidates):
@@ -132,7 +132,7 @@ class Greedy:
 
 
 def shortlist(view: View, size: int) -> Int32s:
-    """The open beliefs that are not inferred and stand in most unfulfilled constraints, ties by belief id.
+    """List the open beliefs, not inferred, that are in most unfulfilled constraints; ties by belief id.
 
     A constraint is unfulfilled while one of its atoms is neither asked nor inferred.
     """
@@ -157,7 +157,7 @@ def _first(view: View, order: Int32s, k: int) -> list[int]:
 
 
 def _apart(live: Live, ranked: Int32s, k: int) -> Iterator[int]:
-    """In rank order, first those whose gains do not depend on one another, then the others."""
+    """Reorder candidates: first those whose gains do not depend on one another, then the others."""
     if k == 1:
         yield int(ranked[0])
         return
@@ -197,11 +197,11 @@ class Contagion:
         self._label = np.full(graph.n_beliefs, -1, np.int8)
 
     def label(self) -> Labels:
-        """What was said and what it infected."""
+        """Return the verdicts and the labels that they passed on."""
         return self._label.copy()
 
     def take(self, position: int, value: float) -> None:
-        """A verdict, and whom it infects."""
+        """Take a verdict and pass it on."""
         graph = self._graph
         self._label[position] = int(value)
         row = int(graph.beliefs.rows[position])

@@ -1,6 +1,6 @@
-"""Asking by a policy: a random seed set, then the policy's picks, and the paper's estimate.
+"""Ask by a policy: a random seed set, then the policy's picks, and the paper's estimate.
 
-The estimate is the mean label over the inferable set. It has no interval: what control chose is no sample.
+The estimate is the mean label over the inferable set. It has no interval: what control chose is not a sample.
 """
 
 from collections.abc import Collection
@@ -21,18 +21,18 @@ from rdf_kgeval.verdicts.ledger import Finding
 from rdf_kgeval.verdicts.log import AMBIGUOUS, NOT_ASKED, Drawn
 
 LAST, RANGE = 10, 0.004
-"""The estimate has converged when so many last ones lie within this range (our reading of the paper)."""
+"""Number of last estimates, and the range within which they have converged (our reading of the paper)."""
 
 
 class Labelling(Protocol):
     """Follows verdicts."""
 
     def take(self, position: int, value: float) -> None:
-        """A verdict."""
+        """Take a verdict."""
         ...
 
     def label(self) -> Labels:
-        """What is known and what follows."""
+        """Return the known and the inferred labels."""
         ...
 
 
@@ -71,7 +71,7 @@ class PolicyProcedure:
             self._begin()
 
     def next(self, k: int, without: Collection[int], progress: Progress | None = None) -> list[Request]:
-        """Up to k beliefs to ask, none of which is in `without`."""
+        """Choose up to k beliefs to ask, none of them in `without`."""
         open_ = self._outcome == NOT_ASKED
         open_[list(without)] = False
         if self._labelling is None:
@@ -89,7 +89,7 @@ class PolicyProcedure:
         return [Request(position, Drawn.CONTROL) for position in self._policy.pick(view, k)]
 
     def take(self, position: int, found: Finding) -> None:
-        """What people say of a belief that was not asked before."""
+        """Take the finding on a belief that had none before."""
         outcome, truth = found.outcome, found.truth
         self._outcome[position], self._truth[position] = outcome, truth
         if self._labelling is None:
@@ -106,16 +106,16 @@ class PolicyProcedure:
         self._points.append(Point(int(asked.sum()), self.estimate(final=False).accuracy, inferred))
 
     def retake(self, position: int, found: Finding | None) -> bool:
-        """Only where nothing changed that counts here: what was asked later may rest on what was said."""
+        """Accept only a finding that changes nothing here: later picks may depend on the old one."""
         before = int(self._outcome[position]), float(self._truth[position])
         return found is not None and (found.outcome, found.truth) == before
 
     def history(self, most: int | None = None) -> list[Point]:
-        """After each verdict from the end of the seed set on."""
+        """List a point for each verdict from the end of the seed set on."""
         return [self._points[i - 1] for i in spread(len(self._points), most)]
 
     def expected(self) -> Float64s | None:
-        """The expected gain of every belief that may be asked."""
+        """Return the expected gain of every belief that may be asked."""
         if not isinstance(self._labelling, Live):
             return None
         open_ = np.flatnonzero(self._outcome == NOT_ASKED).astype(np.int32)
@@ -127,15 +127,15 @@ class PolicyProcedure:
         return found
 
     def label(self) -> Labels:
-        """The inferable set; before the seed set is whole, what was said."""
+        """Return the labels of the inferable set; before the seed set is complete, the verdicts."""
         return self._said() if self._labelling is None else self._labelling.label()
 
     def estimate(self, *, final: bool) -> Estimate:
-        """The mean label."""
+        """Return the mean label."""
         return self.estimate_groups(np.zeros(len(self._outcome), np.int32), final=final)[0]
 
     def estimate_groups(self, group: Int32s, *, final: bool) -> list[Estimate]:
-        """The mean label of each group.
+        """Return the mean label of each group.
 
         Where inference makes the labels, the classes' masses are first set right by the seed set.
         """
@@ -150,7 +150,7 @@ class PolicyProcedure:
         return [Estimate(float(t / c) if c else None, None) for t, c in zip(true, count, strict=True)]
 
     def stopped(self) -> str | None:
-        """When all is asked or inferred, or the last estimates hardly differ."""
+        """Return a reason once all is asked or inferred, or the last estimates hardly differ."""
         if ((self.label() >= 0) | (self._outcome != NOT_ASKED)).all():
             return "everything inferred"
         last = [point.accuracy for point in self._points[-LAST:] if point.accuracy is not None]
@@ -158,7 +158,7 @@ class PolicyProcedure:
         return "converged" if settled else None
 
     def _begin(self) -> None:
-        """The seed set is whole: learn the rules' confidences, solve, and fix the class masses."""
+        """Learn the rules' confidences from the seed set, solve, and fix the class masses."""
         said = self._said()
         asked = np.flatnonzero(said >= 0)
         sure = {int(self._graph.beliefs.rows[i]): float(said[i]) for i in asked}

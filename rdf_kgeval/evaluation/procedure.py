@@ -1,4 +1,4 @@
-"""What asks: a policy at work, or a sampling design."""
+"""Define procedures, which choose what to ask: a policy or a sampling design at work."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from rdf_kgeval.verdicts.log import Drawn
 
 
 def spread(count: int, most: int | None) -> list[int]:
-    """Up to `most` of the numbers 1 to `count`, evenly spread and with the last one.
+    """Choose up to `most` of the numbers 1 to `count`, evenly spread, the last one among them.
 
     >>> spread(10, 3)
     [4, 7, 10]
@@ -31,12 +31,12 @@ class Request:
     drawn: Drawn
     probability: float | None = None
     workers: int = 1
-    """How many annotators to show it to."""
+    """Number of annotators to show it to."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """Where an evaluation stood after a verdict."""
+    """The state of an evaluation after a verdict."""
 
     asked: int
     accuracy: float | None
@@ -49,34 +49,34 @@ class Procedure(Protocol):
     """A pure function of the verdicts that it took, in their order."""
 
     def history(self, most: int | None = None) -> list[Point]:
-        """Where it stood after each verdict; where there are more than `most`, evenly spread ones."""
+        """List a point for each verdict; of more than `most`, evenly spread ones."""
         ...
 
     @property
     def note(self) -> str | None:
-        """What users must be told, in a sentence."""
+        """Return a note for users, in a sentence."""
         ...
 
     @property
     def short(self) -> tuple[str, ...]:
-        """Predicates of which more must be drawn from the population before there is more to ask."""
+        """Return the predicates of which more must be drawn before there is more to ask."""
         ...
 
     @property
     def thetas(self) -> Thetas:
-        """Each rule's weights, as the verdicts left them."""
+        """Return each rule's weights, learned from the verdicts."""
         ...
 
     def next(self, k: int, without: Collection[int], progress: Progress | None = None) -> list[Request]:
-        """Up to k beliefs to ask, none of which is in `without`."""
+        """Choose up to k beliefs to ask, none of them in `without`."""
         ...
 
     def take(self, position: int, found: Finding) -> None:
-        """What people say of a belief that was not asked before."""
+        """Take the finding on a belief that had none before."""
         ...
 
     def retake(self, position: int, found: Finding | None) -> bool:
-        """Other answers on a belief that was asked before, or none any more.
+        """Take another finding on a belief that had one, or the loss of it.
 
         Returns:
             Whether it could be done; else all verdicts have to be taken again from the beginning.
@@ -84,20 +84,20 @@ class Procedure(Protocol):
         ...
 
     def expected(self) -> Float64s | None:
-        """By position, how many beliefs an answer is expected to tell about, 0 where it is not to be asked.
+        """Return by position how many beliefs are expected to follow from an answer, 0 if not to be asked.
 
         None where nobody looks ahead.
         """
         ...
 
     def stopped(self) -> str | None:
-        """Why there is no more to ask; None while there is."""
+        """Return why there is no more to ask; None while there is."""
         ...
 
     def estimate(self, *, final: bool) -> Estimate:
-        """The accuracy of all beliefs; before the end, only with an interval that may be looked at."""
+        """Estimate the accuracy; before the end, with an interval only if it may be looked at."""
         ...
 
     def estimate_groups(self, group: Int32s, *, final: bool) -> list[Estimate]:
-        """The accuracy of each group of beliefs, numbered from 0; -1 marks what is in none."""
+        """Estimate each group of beliefs, numbered from 0; -1 marks beliefs in no group."""
         ...

@@ -1,4 +1,4 @@
-"""Asking by a sampling design, which stands for its interval."""
+"""Ask by a sampling design, and estimate with its interval."""
 
 import math
 from collections.abc import Collection
@@ -22,7 +22,7 @@ from rdf_kgeval.verdicts.ledger import Finding
 from rdf_kgeval.verdicts.log import AMBIGUOUS, FALSE, NOT_ASKED, TRUE, Drawn
 
 ERROR_STEP = 0.005
-"""ErrorRates rates that annotators' answers suggest are rounded to this, so that few designs are tried."""
+"""Error rates that answers suggest are rounded to this, so that few designs are tried."""
 WEIGHED = (
     "the annotators' rates of error, which follow from their agreement, are taken as known: the interval "
     "does not allow for their own uncertainty"
@@ -63,33 +63,33 @@ class SamplingProcedure:
 
     @property
     def note(self) -> str | None:
-        """What the design has to say, and what is taken for granted of annotators."""
+        """Return the design's note, and what is assumed of annotators."""
         return " ".join(filter(None, (self._drawing().note, WEIGHED if self._weighed else None))) or None
 
     @property
     def short(self) -> tuple[str, ...]:
-        """What the design must have more of."""
+        """Return the predicates that the design needs more of."""
         lacking, frame = self._drawing().short, self._graph.beliefs.frame
         names = sorted(frame.sizes) if frame else []
         return tuple(names[int(number)] for number in lacking)
 
     @property
     def thetas(self) -> Thetas:
-        """Each rule's weights, learned from all verdicts, which are a sample."""
+        """Return each rule's weights, learned from all verdicts, which are a sample."""
         return updated_thetas(self._graph, self._verdicts())
 
     def next(self, k: int, without: Collection[int], progress: Progress | None = None) -> list[Request]:
-        """The next draws."""
+        """Return the next draws."""
         draws = self._drawing().next(self._outcome, k + len(without))
         chosen = [draw for draw in draws if draw.position not in without][:k]
         return [Request(draw.position, Drawn.SAMPLE, draw.probability) for draw in chosen]
 
     def expected(self) -> None:
-        """A sample looks at nothing before it draws."""
+        """Return nothing: a sample does not look ahead."""
         return
 
     def take(self, position: int, found: Finding) -> None:
-        """An answer."""
+        """Take the finding on a belief that had none before."""
         drawn = found.drawn
         if drawn is Drawn.SAMPLE and not self._sampling:
             self._drawing()  # before the answer is known: it is not of the certainty stratum
@@ -99,7 +99,7 @@ class SamplingProcedure:
         self._set(position, found)
 
     def retake(self, position: int, found: Finding | None) -> bool:
-        """Another answer, or none; what was known before the first draw shapes the design itself."""
+        """Take another finding or its loss, unless it shapes the design: known before the first draw."""
         if position in self._known() or (found is None and position == self._first_draw):
             return False
         if found is None:
@@ -115,7 +115,7 @@ class SamplingProcedure:
         self._weighed = self._weighed or 0.0 < found.truth < 1.0
 
     def _errors(self) -> ErrorRates:
-        """How often labels are wrong: the known rate, or what weighed answers say of themselves."""
+        """Return the known error rates or, of weighed answers, those that they suggest themselves."""
         if not self._weighed:
             return self._options.error
         said_true, said_false = self._outcome == TRUE, self._outcome == FALSE
@@ -135,7 +135,7 @@ class SamplingProcedure:
         return self._first_draw is not None
 
     def history(self, most: int | None = None) -> list[Point]:
-        """The running estimate; inference waits for the end."""
+        """List the running estimates; inference waits for the end."""
         options = replace(self._options, error=self._error)
         past = SamplingProcedure(self._graph, self._method, options, solve=self._solve)
         wanted = set(spread(len(self._drawn), most))
@@ -148,22 +148,22 @@ class SamplingProcedure:
         return points
 
     def stopped(self) -> str | None:
-        """When the margin is reached, or everything is asked."""
+        """Return a reason once the margin is reached or everything is asked."""
         if len(self._drawn) == self._graph.beliefs.n_population:
             return "everything asked"
         return "margin" if self._drawing().reached(self._outcome) else None
 
     def estimate(self, *, final: bool) -> Estimate:
-        """The design's estimate; before the end, what may be looked at while it runs."""
+        """Return the design's estimate; before the end, the one that may be looked at."""
         design = self._drawing()
         if not self._drawn:
             return Estimate(None, None)
         return Estimate(*(design.estimate(self._outcome) if final else design.running(self._outcome)))
 
     def estimate_groups(self, group: Int32s, *, final: bool) -> list[Estimate]:
-        """The design's estimates; before the end without intervals."""
+        """Return the design's estimates; before the end without intervals."""
         found = self._drawing().estimate_groups(self._outcome, group.astype(np.int64))
-        # Where nothing of a group was drawn, there is no number.
+        # A group of which nothing was drawn has a mean of NaN.
         return [
             Estimate(
                 None if accuracy is None or math.isnan(accuracy) else accuracy, interval if final else None
@@ -172,7 +172,7 @@ class SamplingProcedure:
         ]
 
     def _known(self) -> list[int]:
-        """What was labelled before the first draw.
+        """List the beliefs that were labelled before the first draw.
 
         What was picked from a reserve was picked by the order of the draws, so it is not set apart: it
         answers its own draw.
@@ -212,7 +212,7 @@ class SamplingProcedure:
 
 
 def _reserve(beliefs: Beliefs) -> tuple[Int64s, Reserve | None]:
-    """Each belief's predicate by number, and the reserve where the population lies elsewhere."""
+    """Number each belief's predicate, and describe the reserve where the population stays in a store."""
     frame = beliefs.frame
     if frame is None:
         return _numbered(beliefs.p[beliefs.rows]), None

@@ -1,7 +1,7 @@
 """Settings of an evaluation: which method, with what budget, from what seed."""
 
 import re
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from rdf_kgeval.common.text import printable
@@ -17,40 +17,56 @@ SEED_SIZE = 50
 """Beliefs asked at random before control takes over, as in the paper."""
 
 
+@dataclass(frozen=True)
+class Option:
+    """Describes how users give a field of `Settings`."""
+
+    metavar: str | None
+    """Stands for its value in help; None for a flag."""
+    help: str
+    """Says what it does."""
+    parsed: bool
+    """Whether `Settings.changed` makes the value from a text."""
+
+
+def _option(default: Any, metavar: str | None, help_: str, *, parsed: bool = False) -> Any:
+    return field(default=default, metadata={"option": Option(metavar, help_, parsed)})
+
+
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """How to evaluate; fixed by the first verdict of a run, but for the budget."""
+    """Say how to evaluate; fixed by the first verdict of a run, but for the budget.
 
-    policy: str = DEFAULT.partition("/")[0]
-    """Which beliefs to ask."""
-    estimator: str = DEFAULT.partition("/")[2]
-    """How to estimate the accuracy."""
-    seed: int = 0
-    """Of everything random."""
-    budget: int | None = None
+    A field with an `Option` is an option of the command line and a key of the configuration file.
+    """
+
+    policy: str = _option(
+        DEFAULT.partition("/")[0], "P", "Which beliefs to ask: stratified (default), srs, greedy, ..."
+    )
+    estimator: str = _option(DEFAULT.partition("/")[2], "E", "How to estimate; each policy has its own.")
+    seed: int = _option(0, "N", "Seed of everything random.")
+    budget: int | None = _option(None, "N|TIME", "Verdicts such as 140, or time such as 2h.", parsed=True)
     """Verdicts, the seed set included."""
     seconds: float | None = None
     """Time of annotators, by the costs of identifying entities and verifying triples."""
-    margin: float | None = 0.05
+    margin: float | None = _option(0.05, "M", "Stop at this half-width of the interval.")
     """Half the width of the interval to reach; None to go on to the end of the budget."""
-    level: float = 0.95
-    """Confidence of the interval."""
-    strict: bool = False
-    """At least the level at every accuracy."""
-    objective: str = "overall"
+    level: float = _option(0.95, "L", "Confidence of the interval.")
+    strict: bool = _option(False, None, "Promise the level at every accuracy, not on average.")
+    objective: str = _option("overall", "overall|predicate", "What the sample is to tell about best.")
     """What the sample serves: the accuracy of the graph (overall) or of each predicate (predicate)."""
-    error_rate: float = 0.0
-    """Known share of wrong verdicts."""
-    redundancy: int = 1
+    error_rate: float = _option(0.0, "E", "Known share of wrong verdicts.")
+    redundancy: int = _option(
+        1, "N|paper", "Annotators for each belief: a number, or as the paper allots.", parsed=True
+    )
     """Annotators who are asked about each belief; with several, their answers are weighed."""
     allocate: bool = False
     """Ask more annotators about beliefs from which more follows, as the paper does within a budget."""
-    votes: str = "dawid-skene"
-    """How several answers on a belief are put together."""
-    seed_size: int = SEED_SIZE
-    """Beliefs asked at random before control takes over."""
-    candidates: int | None = None
-    """For greedy control: look only at so many candidates."""
+    votes: str = _option(
+        next(iter(AGGREGATORS)), "|".join(AGGREGATORS), "How several answers on a belief are put together."
+    )
+    seed_size: int = _option(SEED_SIZE, "N", "Beliefs to ask at random before control takes over.")
+    candidates: int | None = _option(None, "K", "Greedy control looks only at so many candidates.")
     converge: bool = True
     """Stop when the last estimates hardly differ, for methods without an interval."""
 
@@ -103,8 +119,8 @@ class Settings:
         )
 
     def changed(self, **options: Any) -> "Settings":
-        """With options as a user gives them; the budget is a number of verdicts or a time such as 2h."""
-        unknown = options.keys() - {field.name for field in fields(self)}
+        """Return settings with options as users give them, such as the budget 2h or the redundancy paper."""
+        unknown = options.keys() - {one.name for one in fields(self)}
         if unknown:
             raise InputError(f"there is no option {printable(min(unknown), 40)!r} of an evaluation")
         if isinstance(options.get("budget"), str):
@@ -124,32 +140,32 @@ class Settings:
         return replace(self, **options)
 
     def fixed(self) -> dict[str, Any]:
-        """What may not change once there are verdicts."""
+        """Return what may not change once there are verdicts."""
         return {k: v for k, v in self.to_json().items() if k not in ("budget", "seconds", "converge")}
 
     def described(self) -> str:
-        """What is not as it would be by default, in words."""
+        """Describe in words what differs from the defaults."""
         usual = Settings().to_json()
         own = {k: v for k, v in self.fixed().items() if v != usual[k]}
         return ", ".join(f"{k} {v}" for k, v in {"policy": self.policy, **own}.items())
 
     @property
     def several(self) -> bool:
-        """Whether beliefs are shown to several annotators, whose answers are weighed."""
+        """Return whether beliefs are shown to several annotators, whose answers are weighed."""
         return self.redundancy > 1 or self.allocate
 
     @property
     def method(self) -> str:
-        """Policy and estimator."""
+        """Return the name of the method, `policy/estimator`."""
         return f"{self.policy}/{self.estimator}"
 
     def to_json(self) -> dict[str, Any]:
-        """As `config.json` keeps it."""
+        """Return the fields as `config.json` keeps them."""
         return asdict(self)
 
 
 def methods_of(text: str, *, budget: str | None, **options: Any) -> list[Settings]:
-    """Settings for methods as a user names them, such as "greedy/inferable,random/mean".
+    """Return settings for methods as a user names them, such as "greedy/inferable,random/mean".
 
     A budget is spent to the last verdict, so that methods are compared at equal cost.
     """
@@ -173,7 +189,7 @@ def methods_of(text: str, *, budget: str | None, **options: Any) -> list[Setting
 
 
 def parse_budget(text: str) -> dict[str, float]:
-    """A budget as a user writes it: verdicts such as 140, or time such as 2h, 90m or 45s.
+    """Parse a budget: verdicts such as 140, or time such as 2h, 90m or 45s.
 
     >>> parse_budget("140"), parse_budget("1.5h")
     ({'budget': 140}, {'seconds': 5400.0})
@@ -190,7 +206,7 @@ def parse_budget(text: str) -> dict[str, float]:
 
 
 def parse_redundancy(text: str) -> dict[str, Any]:
-    """How many annotators see a belief, as a user writes it: a number, or "paper".
+    """Parse how many annotators see a belief: a number, or "paper".
 
     >>> parse_redundancy("3"), parse_redundancy("paper")
     ({'redundancy': 3, 'allocate': False}, {'redundancy': 1, 'allocate': True})

@@ -1,4 +1,4 @@
-"""Simulation against gold labels: methods x seeds, each run as people would meet it."""
+"""Simulate evaluations against gold labels, for methods and seeds."""
 
 import tempfile
 import time
@@ -56,11 +56,11 @@ class Trial:
     seconds: float
     history: tuple[Point, ...]
     positions: tuple[int, ...]
-    """What was asked, in order."""
+    """Positions asked, in order."""
 
 
 def gold_labels(graph: CouplingGraph, labels: Mapping[Triple, bool], name: str) -> Gold:
-    """The gold label of every belief to be evaluated.
+    """Return the gold label of every belief to be evaluated.
 
     Raises:
         InputError: a belief has none.
@@ -164,7 +164,7 @@ def compare(
 def _workers(
     graph: CouplingGraph, gold: Gold, processes: int
 ) -> Iterator[Callable[[Iterable[Settings]], Iterator[Trial]]]:
-    """A way to run trials in order: here, or in processes that map the graph from disk."""
+    """Provide a function that runs trials in order: here, or in processes that map the graph from disk."""
     if processes <= 1:
         yield lambda jobs: (run_trial(graph, gold, job) for job in jobs)
         return
@@ -191,7 +191,7 @@ def _run(settings: Settings) -> Trial:
     return run_trial(_loaded["graph"], _loaded["gold"], settings)
 
 
-def plan(
+def expected_costs(
     graph: CouplingGraph,
     methods: Iterable[Settings],
     accuracy: float,
@@ -199,7 +199,7 @@ def plan(
     seeds: int = 5,
     told: Callable[[int, int], None] = lambda done, of: None,
 ) -> list[dict[str, Any]]:
-    """Expected verdicts and hours of each method, by simulation with labels that are true by chance."""
+    """Estimate verdicts and hours of each method, by simulation with labels that are true by chance."""
     gold = np.random.default_rng(0).random(graph.n_beliefs) < accuracy
     trials = compare(graph, gold, methods, seeds, told=told)
     return [
@@ -215,7 +215,7 @@ def plan(
 
 
 def summarise(trials: Sequence[Trial]) -> list[dict[str, Any]]:
-    """Means over the seeds, a row for each method."""
+    """Average over the seeds: a row for each method."""
     methods = list(dict.fromkeys(trial.method for trial in trials))
     return [_row(method, [t for t in trials if t.method == method]) for method in methods]
 

@@ -19,19 +19,11 @@ from rdf_kgeval.publishing.record import Form as Form
 from rdf_kgeval.publishing.record import Record, integer
 from rdf_kgeval.publishing.record import RecordOptions as RecordOptions
 from rdf_kgeval.runs.config import RunConfig
-from rdf_kgeval.sources.files import Progress
+from rdf_kgeval.sources.files import FORMATS, WRITTEN, Progress
 
 if TYPE_CHECKING:
     import rdflib
 
-FORMATS = {
-    "trig": ox.RdfFormat.TRIG,
-    "ttl": ox.RdfFormat.TURTLE,
-    "nq": ox.RdfFormat.N_QUADS,
-    "nt": ox.RdfFormat.N_TRIPLES,
-    "jsonld": ox.RdfFormat.JSON_LD,
-}
-"""By file name extension."""
 _PREFIXES = {
     "kge": KGE, "dqv": DQV, "prov": PROV, "void": VOID, "oa": OA, "dct": DCTERMS, "rdf": RDF, "rdfs": RDFS,
     "xsd": XSD,
@@ -81,13 +73,13 @@ def format_of(path: Path) -> ox.RdfFormat:
     Raises:
         InputError: it is none in which a record can be written.
     """
-    found = FORMATS.get(path.suffix.lower().removeprefix("."))
-    if found is None:
+    suffix = path.suffix.lower()
+    if suffix not in WRITTEN:
         raise InputError(
             f"the format of {printable(str(path))} cannot be told from its name; "
-            f"end it in {', '.join(f'.{name}' for name in FORMATS)}"
+            f"end it in {', '.join(WRITTEN)}"
         )
-    return found
+    return FORMATS[suffix]
 
 
 def publish(

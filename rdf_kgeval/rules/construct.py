@@ -19,19 +19,10 @@ from rdflib.plugins.sparql.parserutils import CompValue
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.rules.expressions import BeyondJoinsError, Expressions, TemplateError
 from rdf_kgeval.rules.rule import Filter, Pattern, Values, operands, variables
+from rdf_kgeval.sources.sparql_tokens import ESCAPE, TOKEN
 
 _MAX_ALTERNATIVES = 64
-_ESCAPE = r"\\(?:u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8})"
-_OPEN, _CLOSE = (rf"\\(?:u|U0000)003[{letter}]" for letter in ("cC", "eE"))
-_PARTS = re.compile(
-    rf"""
-    (?P<string> \"{{3}} (?: [^"\\] | \\. | "{{1,2}}(?!") )* \"{{3}} | " (?: [^"\\\n\r] | \\. )* "
-              | '{{3}} (?: [^'\\] | \\. | '{{1,2}}(?!') )* '{{3}} | ' (?: [^'\\\n\r] | \\. )* ' )
-    | (?: < | {_OPEN} ) [^<>"{{}}|^`\s]* (?: > | {_CLOSE} ) | (?P<comment> \# [^\n\r]* ) | {_ESCAPE}
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-_ESCAPED = re.compile(rf"{_ESCAPE}|\\.", re.DOTALL)
+_ESCAPED = re.compile(rf"{ESCAPE}|\\.", re.DOTALL)
 
 
 @dataclass(slots=True)
@@ -91,7 +82,7 @@ def parse_construct(text: str, prefixes: Mapping[str, str] | None = None) -> Con
     """
     text = "".join(f"PREFIX {name}: <{iri}> " for name, iri in (prefixes or {}).items()) + text
     try:
-        return _parse(_PARTS.sub(_expand, text))
+        return _parse(TOKEN.sub(_expand, text))
     except TemplateError as error:
         if error.line is None and error.near in text:
             error.line = text.count("\n", 0, text.find(error.near)) + 1

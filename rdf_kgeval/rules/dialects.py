@@ -1,27 +1,34 @@
-"""Dialects: the languages in which rules can be written, chosen by a file's suffix.
+"""Dialects: the languages of rule files, chosen by a file's suffix.
 
-A dialect is a function from a file to its rules, and a row of `DIALECTS`.
+A dialect is a function that reads the rules of a file, and a row of `DIALECTS`.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from rdf_kgeval.common.registry import Entry, Registry
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.rules.documents import FORMATS
 from rdf_kgeval.rules.rule import Rule
 
 
 @dataclass(frozen=True)
 class Dialect(Entry):
-    """A language in which rules can be written; its code is a `Callable[[Path], list[Rule]]`."""
+    """A language of rule files; its code is a `Callable[[Path], list[Rule]]`."""
 
-    suffixes: tuple[str, ...] = ()
-    """Suffixes of its files, in lower case; the last dialect has none, and reads every other file."""
+    files: str
+    """What users call its files, for help."""
+    takes: Callable[[str], bool]
+    """Whether files of a suffix, in lower case, are in this dialect."""
     in_folders: tuple[str, ...] = ()
-    """Those of the suffixes that `read_rules` looks for in a folder."""
+    """Suffixes that `read_rules` looks for in a folder, the usual one first."""
+
+
+def _is_rdf(suffix: str) -> bool:
+    from rdf_kgeval.sources.files import FORMATS
+
+    return suffix in FORMATS
 
 
 DIALECTS = Registry(
@@ -29,15 +36,20 @@ DIALECTS = Registry(
     Dialect(
         "template", "rules.template:read_template",
         "A SPARQL CONSTRUCT: what WHERE finds implies what the template says.",
-        suffixes=(".rq", ".sparql"), in_folders=(".rq", ".sparql"),
+        files=".rq", takes=lambda suffix: suffix in (".rq", ".sparql"), in_folders=(".rq", ".sparql"),
     ),
     Dialect(
         "shacl", "rules.shacl:read_shacl",
         "SHACL rules (sh:SPARQLRule, sh:TripleRule) in an RDF file.",
-        suffixes=tuple(FORMATS), in_folders=(".ttl",),
+        files="SHACL", takes=_is_rdf, in_folders=(".ttl",),
     ),
-    Dialect("miner-table", "rules.miner_tables:read_table", "The table of rules that AMIE or AnyBURL wrote."),
+    Dialect(
+        "miner-table", "rules.miner_tables:read_table",
+        "The table of rules that AMIE or AnyBURL wrote.",
+        files="AMIE or AnyBURL", takes=lambda _: True,
+    ),
 )  # fmt: skip
+"""The first that takes a file reads it; the last takes every file."""
 
 
 def read_rules(*paths: str | Path) -> list[Rule]:
@@ -72,7 +84,7 @@ def read_rules(*paths: str | Path) -> list[Rule]:
 def dialect_of(file: Path) -> Dialect:
     """Choose the dialect of a file by its suffix."""
     suffix = file.suffix.lower()
-    return next(d for d in DIALECTS.values() if suffix in d.suffixes or not d.suffixes)
+    return next(dialect for dialect in DIALECTS.values() if dialect.takes(suffix))
 
 
 def _files(path: Path) -> Iterator[Path]:
@@ -82,7 +94,8 @@ def _files(path: Path) -> Iterator[Path]:
     suffixes = {suffix for dialect in DIALECTS.values() for suffix in dialect.in_folders}
     files = sorted(f for f in path.iterdir() if f.suffix.lower() in suffixes and f.is_file())
     if not files:
-        raise InputError(f"the folder {printable(str(path))} holds no .rq or .ttl file; put rules there")
+        usual = " or ".join(dialect.in_folders[0] for dialect in DIALECTS.values() if dialect.in_folders)
+        raise InputError(f"the folder {printable(str(path))} holds no {usual} file; put rules there")
     yield from files
 
 

@@ -11,20 +11,7 @@ from rdflib import RDF
 from rdf_kgeval.beliefs.terms import to_rdflib
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.sources.files import check_xml, syntax_message
-
-FORMATS = {
-    ".ttl": ox.RdfFormat.TURTLE,
-    ".n3": ox.RdfFormat.N3,
-    ".nt": ox.RdfFormat.N_TRIPLES,
-    ".nq": ox.RdfFormat.N_QUADS,
-    ".trig": ox.RdfFormat.TRIG,
-    ".rdf": ox.RdfFormat.RDF_XML,
-    ".xml": ox.RdfFormat.RDF_XML,
-    ".owl": ox.RdfFormat.RDF_XML,
-    ".jsonld": ox.RdfFormat.JSON_LD,
-}
-"""The format of each suffix; an .owl file that is not XML is read as Turtle."""
+from rdf_kgeval.sources.files import FORMATS, check_xml, syntax_message
 
 
 def read_document(path: Path) -> rdflib.Graph:

@@ -3,7 +3,7 @@
 import re
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import rdflib
@@ -64,8 +64,12 @@ def write_shacl(rules: Sequence[Rule], file: Path) -> None:
         ) from error
 
 
+WRITERS: dict[str, Callable[[Sequence[Rule], Path], None]] = {"rq": write_templates, "shacl": write_shacl}
+"""The formats in which rules are written."""
+
+
 def refuse_taken(path: Path) -> None:
-    """Refuse to write over what is there."""
+    """Refuse to overwrite a file or folder."""
     if path.exists():
         raise InputError(f"{printable(str(path))} already exists; choose another name or remove it")
 

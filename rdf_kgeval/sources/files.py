@@ -23,6 +23,21 @@ Progress = Callable[[str, int, int | None], None]
 STDIN = Path("-")
 """Stands for standard input."""
 
+FORMATS = {
+    ".ttl": ox.RdfFormat.TURTLE,
+    ".n3": ox.RdfFormat.N3,
+    ".nt": ox.RdfFormat.N_TRIPLES,
+    ".nq": ox.RdfFormat.N_QUADS,
+    ".trig": ox.RdfFormat.TRIG,
+    ".rdf": ox.RdfFormat.RDF_XML,
+    ".xml": ox.RdfFormat.RDF_XML,
+    ".owl": ox.RdfFormat.RDF_XML,
+    ".jsonld": ox.RdfFormat.JSON_LD,
+}
+"""The RDF format of each suffix."""
+WRITTEN = (".trig", ".ttl", ".nq", ".nt", ".jsonld")
+"""Those of the suffixes under which `kgeval publish` writes a record."""
+
 _BUFFER = 1 << 20
 _LONG_NAMES = {"turtle": "ttl", "ntriples": "nt", "nquads": "nq", "rdfxml": "rdf"}
 
@@ -54,8 +69,8 @@ def _format(path: Path, format_: str | None, name: str) -> ox.RdfFormat:
             )
         return found
     suffixes = [s for s in path.suffixes if s != ".gz"]
-    suffix = suffixes[-1][1:].lower() if suffixes else ""
-    found = ox.RdfFormat.from_extension({"owl": "rdf", "json": "jsonld"}.get(suffix, suffix))
+    suffix = suffixes[-1].lower() if suffixes else ""
+    found = FORMATS.get(suffix) or ox.RdfFormat.from_extension(suffix[1:])
     if found is None:
         raise InputError(
             f"the format of {name} cannot be told from its name; "

@@ -17,6 +17,7 @@ from rdf_kgeval.beliefs.terms import iri, iri_term, oxigraph_text, rdflib_term
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.common.types import Bools
 from rdf_kgeval.errors import InputError
+from rdf_kgeval.sources.sparql_tokens import TOKEN
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,25 +115,18 @@ def _result_variables(text: str, name: str) -> list[str]:
     return [v.value for v in result.variables] if isinstance(result, ox.QuerySolutions) else []
 
 
-# The terminals of SPARQL that can hide a brace or a keyword, then braces, prefixed names, and other words.
-_TOKEN = re.compile(
-    r"""\#[^\n]* | <[^<>"{}|^`\\\x00-\x20]*> | '''(?:[^\\]|\\.)*?''' | \"\"\"(?:[^\\]|\\.)*?\"\"\"
-      | '(?:[^'\\\n]|\\.)*' | "(?:[^"\\\n]|\\.)*" | [?$]\w+ | (?P<brace>[{}])
-      | [\w.-]*:(?:[\w.:%-]|\\.)* | (?P<word>[A-Za-z]\w*)""",
-    re.VERBOSE | re.DOTALL,
-)
 _PROLOGUE = ("PREFIX", "BASE", "VERSION")
 
 
 def _words(text: str) -> Iterator[re.Match[str]]:
     """The words of a query that are not of its prologue."""
-    return (token for token in _TOKEN.finditer(text) if token["word"] and token[0].upper() not in _PROLOGUE)
+    return (token for token in TOKEN.finditer(text) if token["word"] and token[0].upper() not in _PROLOGUE)
 
 
 def _braces(text: str) -> tuple[int, int]:
     """Where the first braced group starts and ends."""
     depth, start = 0, 0
-    for token in _TOKEN.finditer(text):
+    for token in TOKEN.finditer(text):
         if token["brace"] == "{":
             if depth == 0:
                 start = token.start()

@@ -1,4 +1,4 @@
-"""Who may come in: personal links whose tokens follow from a secret of the run."""
+"""Let people in by personal links, whose tokens follow from a secret of the run."""
 
 import base64
 import hashlib
@@ -21,17 +21,17 @@ OWNER = ""
 
 @dataclass(frozen=True)
 class Access:
-    """The names that may come in."""
+    """The people who may come in, and the secret behind their links."""
 
     secret: bytes
     names: tuple[str, ...]
 
     def token(self, name: str) -> str:
-        """The token in a person's link; it stays the same as long as the run has its secret."""
+        """Return the token of a person's link; it stays the same as long as the run keeps its secret."""
         return self._sign("token", name)
 
     def name_of(self, token: str) -> str | None:
-        """Whose token this is; None where it is nobody's."""
+        """Return the person whose token this is; None for an unknown token."""
         return self._digests.get(_digest(token))
 
     @cached_property
@@ -40,11 +40,11 @@ class Access:
         return {_digest(self.token(name)): name for name in (OWNER, *self.names)}
 
     def form_key(self, name: str) -> str:
-        """What a person's forms carry, so that no other site can send them."""
+        """Return the key in a person's forms, without which other sites cannot send them."""
         return self._sign("form", name)
 
     def owns_form(self, name: str, key: str) -> bool:
-        """Whether a form is the person's own."""
+        """Return whether a form is the person's own."""
         return hmac.compare_digest(self.form_key(name).encode(), key.encode("utf-8", "replace"))
 
     def _sign(self, use: str, name: str) -> str:
@@ -57,7 +57,7 @@ def _digest(token: str) -> bytes:
 
 
 def open_access(run: Path, names: Iterable[str]) -> Access:
-    """Let people into a run; the run's secret is made if there is none yet.
+    """Let people into a run; makes the run's secret if there is none yet.
 
     Raises:
         InputError: a name is empty, not printable, too long or there twice.

@@ -1,4 +1,4 @@
-"""Cards: a belief as a person meets it on the page, with what the graph says around it."""
+"""Make cards: a belief as the page shows it, with neighbouring triples."""
 
 import urllib.parse
 from collections.abc import Iterator
@@ -12,14 +12,14 @@ from rdf_kgeval.evaluation.state import State
 from rdf_kgeval.namespaces import PROVENANCE
 
 NEIGHBOURS = 5
-"""So many triples are shown about the subject, and about the object."""
+"""Triples shown about the subject, and about the object."""
 LONGEST = 300
 """Longer texts are cut."""
 
 
 @dataclass(frozen=True)
 class Link:
-    """Words, and where they lead if that is on the web."""
+    """A text, with its address if it has one on the web."""
 
     text: str
     href: str | None
@@ -27,22 +27,22 @@ class Link:
 
 @dataclass(frozen=True, kw_only=True)
 class Card:
-    """What the page shows of a belief; all texts are safe to show, but not yet escaped for HTML."""
+    """A belief on the page; all texts are printable, but not yet escaped for HTML."""
 
     belief: str
     """The belief's id."""
     sentence: str
     triple: tuple[Link, ...]
-    """Subject, predicate and object as they stand in the graph."""
+    """Subject, predicate and object as in the graph."""
     around: tuple[str, ...]
     """Sentences of neighbouring triples."""
     sources: tuple[Link, ...]
-    """Where the graph says that it has this from."""
+    """Sources that the graph names."""
     search: str
 
 
 def make_card(evaluation: State, position: int) -> Card:
-    """The card of a belief."""
+    """Make the card of a belief."""
     beliefs, names = evaluation.graph.beliefs, evaluation.names
     row = int(beliefs.rows[position])
     question = evaluation.question(position)
@@ -62,12 +62,12 @@ def make_card(evaluation: State, position: int) -> Card:
 
 
 def shown(text: str) -> str:
-    """Text from the graph with nothing invisible in it, cut where it is long."""
+    """Make a text from the graph printable, and cut it where it is long."""
     return printable(text, LONGEST)
 
 
 def web_address(term: str) -> str | None:
-    """Where a term leads if it is an IRI on the web; scripts, files and the like lead nowhere."""
+    """Return the address of a term on the web; None for scripts, files and the like."""
     if not term.startswith("<http"):
         return None
     address = iri(term)
@@ -79,7 +79,7 @@ def web_address(term: str) -> str | None:
 
 
 def _near(evaluation: State, term: int, row: int) -> Iterator[int]:
-    """The first rows about a term that tell something besides its name."""
+    """List the first rows about a term that tell something besides its name."""
     beliefs, silent = evaluation.graph.beliefs, evaluation.names.label_predicates
     low, high = (int(np.searchsorted(beliefs.s, term, side)) for side in ("left", "right"))
     found = (r for r in range(low, high) if r != row and int(beliefs.p[r]) not in silent)
@@ -88,7 +88,7 @@ def _near(evaluation: State, term: int, row: int) -> Iterator[int]:
 
 
 def _sources(evaluation: State, row: int) -> Iterator[Link]:
-    """The named graphs of the row, and what the subject is said to come from."""
+    """List the named graphs of the row, and the sources that the graph names for its subject."""
     beliefs = evaluation.graph.beliefs
     low, high = (int(np.searchsorted(beliefs.graph_row, row, side)) for side in ("left", "right"))
     for term in beliefs.graph_term[low:high]:

@@ -1,4 +1,4 @@
-"""The desk: who is asked what, and what becomes of the answers.
+"""Share beliefs out among people, and take their answers.
 
 Everything here runs on the event loop but for two kinds of work, each on a thread of its own: writing to the
 verdict log, and thinking (the evaluation takes answers in and names the next beliefs). An answer is
@@ -20,12 +20,12 @@ from rdf_kgeval.evaluation.procedure import Request
 from rdf_kgeval.evaluation.state import State
 from rdf_kgeval.verdicts.log import AMBIGUOUS, Answer, LogRecord, Retraction, Verdict, belief_of, now
 from rdf_kgeval.web.cards import Card, make_card
-from rdf_kgeval.web.people import Open, Person, Standing, Thought
+from rdf_kgeval.web.people import OpenBelief, Person, Status, Thought
 
 LEASE = 600.0
-"""After so many seconds without an answer, a belief may be shown to somebody else."""
+"""Seconds without an answer after which a belief may be shown to somebody else."""
 SPARE = 8
-"""So many beliefs are kept ready besides two for each person."""
+"""Beliefs kept ready besides two for each person."""
 PATIENCE = 0.05
 """Seconds that a person may wait for control to look at the last answer before it picks."""
 
@@ -44,22 +44,22 @@ class Desk:
         self.people = {person.name: person for person in people}
         self._experts = any(person.expert for person in self.people.values())
         self._annotators = sum(not person.expert for person in self.people.values())
-        self._open: dict[str, Open] = {}
-        self._undecided: dict[str, Open] = {}
+        self._open: dict[str, OpenBelief] = {}
+        self._undecided: dict[str, OpenBelief] = {}
         self._unwritten: list[_Unwritten] = []
         self._answers: set[tuple[str, str]] = set()
         self._to_write, self._to_think, self._at_rest = (asyncio.Event() for _ in range(3))
         self._to_think.set()
-        self.standing = Standing()
+        self.status = Status()
         self.records: list[LogRecord] = []
         """Everything that is on disk."""
         for record in evaluation.records:
             self._count(record)
         self._taken = len(self.records)
-        """How many of them the evaluation has taken in."""
+        """Number of them that the evaluation has taken in."""
 
     async def run(self) -> None:
-        """Write and think until cancelled; what is on disk is then taken in."""
+        """Write and think until cancelled; then take in what is on disk."""
         writer, thinker = (ThreadPoolExecutor(1, thread_name_prefix=name) for name in ("write", "think"))
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -75,7 +75,7 @@ class Desk:
         await self._at_rest.wait()
 
     async def show(self, name: str) -> Card | None:
-        """The belief for a person to judge; None where there is none now."""
+        """Return the belief for a person to judge; None where there is none now."""
         person = self.people[name]
         if person.asked is None and not self._evaluation.sampled:
             with suppress(TimeoutError):
@@ -110,7 +110,7 @@ class Desk:
         return True
 
     async def undo(self, name: str, turn: int) -> bool:
-        """Take the person's last answer back and show that belief again; whether there was one.
+        """Retract the person's last answer and show that belief again. Returns whether there was one.
 
         Raises:
             RunError: it cannot be written.
@@ -139,11 +139,11 @@ class Desk:
 
     @property
     def waiting(self) -> int:
-        """How many beliefs wait for an expert."""
+        """Count the beliefs that wait for an expert."""
         return len(self._undecided)
 
     def _hand_out(self, person: Person) -> None:
-        """Put a belief before a person, if there is one; what was skipped only when all else is done."""
+        """Give a person a belief, if there is one; skipped ones only when all else is done."""
         for other in self.people.values():
             if other.asked and not other.writing and time.monotonic() - other.since > LEASE:
                 self._release(other)
@@ -156,13 +156,13 @@ class Desk:
             if again := next(self._offered(person), None):
                 self._hold(person, again)
 
-    def _offered(self, person: Person) -> Iterator[Open]:
-        """What a person may judge, in the order of the draws; what others could not decide comes first."""
-        if person.expert or not (self._experts or self.standing.stopped):
+    def _offered(self, person: Person) -> Iterator[OpenBelief]:
+        """List what a person may judge: what others could not decide, then in the order of the draws."""
+        if person.expert or not (self._experts or self.status.stopped):
             for open_ in self._undecided.values():
                 if person.name not in open_.said and not open_.held:
                     yield open_
-        if person.expert or self.standing.stopped:
+        if person.expert or self.status.stopped:
             return
         # What somebody skipped keeps its part of the budget: hard beliefs must not drop out of the sample.
         budget = self._evaluation.settings.budget
@@ -178,7 +178,7 @@ class Desk:
             ):
                 yield open_
 
-    def _hold(self, person: Person, open_: Open) -> None:
+    def _hold(self, person: Person, open_: OpenBelief) -> None:
         person.asked, person.since = open_, time.monotonic()
         open_.held.add(person.name)
         self._open[open_.card.belief] = open_
@@ -194,25 +194,25 @@ class Desk:
             if not open_.held and (not open_.missing or (person.expert and person.name in open_.said)):
                 self._open.pop(open_.card.belief, None)
 
-    def _claim(self, person: Person, belief: str) -> Open | None:
-        """The belief, if it is before the person, or may be: after a restart, or when a lease ran out."""
+    def _claim(self, person: Person, belief: str) -> OpenBelief | None:
+        """Return the belief if the person holds it, or may: after a restart, or when a lease ran out."""
         if person.asked is None:
             open_ = next((o for o in self._offered(person) if o.card.belief == belief), None)
             if open_:
                 self._hold(person, open_)
         return person.asked if person.asked and person.asked.card.belief == belief else None
 
-    def _again(self, verdict: Verdict) -> Open:
-        """A belief that was judged, to be judged once more."""
+    def _again(self, verdict: Verdict) -> OpenBelief:
+        """Open a belief again that was judged."""
         evaluation = self._evaluation
         position = evaluation.position(verdict.belief)
         workers = verdict.workers or evaluation.settings.redundancy
         said = {p.name for p in self.people.values() if verdict.belief in p.answered}
         request = Request(position, verdict.drawn, verdict.probability, workers)
-        return Open(request, self._card(position), said)
+        return OpenBelief(request, self._card(position), said)
 
     async def _log(self, person: Person, record: LogRecord, finish: Callable[[], None]) -> None:
-        """Have a record written and then finish, though nobody may wait for it any more."""
+        """Have a record written and then finish, even if the request was cancelled."""
         item = _Unwritten(person, record, finish, asyncio.get_running_loop().create_future())
         person.writing = True
         self._unwritten.append(item)
@@ -244,7 +244,7 @@ class Desk:
         return None
 
     def _count(self, record: LogRecord) -> None:
-        """Note who said what."""
+        """Note a record, and whose it is."""
         belief, name = belief_of(record), record.annotator
         self.records.append(record)
         self._answers.discard((belief, name))
@@ -285,7 +285,7 @@ class Desk:
             if found.outcome == AMBIGUOUS and position not in out
         ]
         settings = evaluation.settings
-        standing = Standing(
+        status = Status(
             verdicts=evaluation.n_verdicts,
             budget=settings.budget,
             estimate=evaluation.estimate(),
@@ -294,19 +294,19 @@ class Desk:
             sampled=evaluation.sampled,
             starved=not requests and not out and bool(evaluation.short),
         )
-        return Thought(fresh, undecided, standing)
+        return Thought(fresh, undecided, status)
 
     def _request(self, position: int) -> Request:
         first = next(iter(self._evaluation.opinions_on(position).values()))
         workers = first.workers or self._evaluation.settings.redundancy
         return Request(position, first.drawn, first.probability, workers)
 
-    def _opened(self, request: Request) -> Open:
+    def _opened(self, request: Request) -> OpenBelief:
         said = set(self._evaluation.opinions_on(request.position))
-        return Open(request, self._card(request.position), said)
+        return OpenBelief(request, self._card(request.position), said)
 
     def _accept(self, thought: Thought, known: int) -> None:
-        self.standing = thought.standing
+        self.status = thought.status
         # What was answered while thinking went on is for the next thought.
         stale = {belief_of(record) for record in self.records[known:]}
         self._open = {belief: open_ for belief, open_ in self._open.items() if open_.begun}
@@ -329,5 +329,5 @@ class _Unwritten(NamedTuple):
 
 
 def _capped(request: Request, annotators: int) -> Request:
-    """No belief needs more annotators than there are."""
+    """Ask for no more annotators than there are."""
     return replace(request, workers=min(request.workers, max(annotators, 1)))

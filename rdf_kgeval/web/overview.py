@@ -1,4 +1,4 @@
-"""The overview that the dashboard shows, made on a thread and with an evaluation of its own."""
+"""Make the overview of the dashboard, on another thread and with another evaluation than the desk's."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from rdf_kgeval.web.desk import Desk
 POINTS = 200
 """Points of the course of the estimate."""
 PREDICATES = 20
-"""Predicates of which bars are shown, those with most beliefs."""
+"""Predicates with a bar, those with most beliefs."""
 
 
 class Overview:
@@ -32,7 +32,7 @@ class Overview:
         self._values: dict[str, Any] = {}
 
     async def values(self, desk: Desk) -> dict[str, Any]:
-        """What the dashboard shows, by the names that its template has for it."""
+        """Return what the dashboard shows, by the names in its template."""
         async with self._lock:
             seen = len(desk.records)
             if self._taken != seen or not self._values:
@@ -48,7 +48,7 @@ class Overview:
             }
 
     def close(self) -> None:
-        """Let the thread go."""
+        """End the thread."""
         self._thread.shutdown(cancel_futures=True)
 
     def _look(self, desk: Desk, seen: int) -> dict[str, Any]:

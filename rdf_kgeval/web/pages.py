@@ -1,4 +1,4 @@
-"""The pages: routes, who may see what, and what keeps strangers and other sites out."""
+"""Serve the pages: routes, who may see what, and protection against other sites."""
 
 import re
 import urllib.parse
@@ -53,7 +53,7 @@ _HERE = Path(__file__).parent
 
 @dataclass(frozen=True, kw_only=True)
 class Site:
-    """The pages, and what they are made from."""
+    """The pages, and what they show."""
 
     access: Access
     desk: Desk
@@ -62,7 +62,7 @@ class Site:
     guidelines: str
 
     def app(self) -> Starlette:
-        """The web application."""
+        """Make the web application."""
         routes = [
             Route("/", self.judge),
             Route("/in/{token}", self.enter),
@@ -76,7 +76,7 @@ class Site:
         return app
 
     async def enter(self, request: Request) -> Response:
-        """A personal link: the token moves into a cookie, out of the address."""
+        """Let a person in: the token moves from the address into a cookie."""
         token = request.path_params["token"]
         name = self.access.name_of(token)
         if name is None:
@@ -86,12 +86,12 @@ class Site:
         return response
 
     async def judge(self, request: Request) -> Response:
-        """The belief that waits for an annotator."""
+        """Show the belief that waits for an annotator."""
         name = self._name(request)
         return RedirectResponse("/dashboard", 303) if name == OWNER else await self._belief_for(name)
 
     async def answer(self, request: Request) -> Response:
-        """An answer, a skip or an undo, and then the next belief."""
+        """Take an answer, a skip or an undo, and show the next belief."""
         name = self._name(request)
         form = await read_form(request)
         own = name != OWNER and self.access.owns_form(name, form.get("key", ""))
@@ -113,7 +113,7 @@ class Site:
         return await self._belief_for(name) if "x-kgeval" in request.headers else RedirectResponse("/", 303)
 
     async def dashboard(self, request: Request) -> Response:
-        """How the evaluation stands, for its owner."""
+        """Show the state of the evaluation to its owner."""
         if self._name(request) != OWNER:
             raise HTTPException(403)
         values = await self.overview.values(self.desk)
@@ -122,10 +122,10 @@ class Site:
         return self._page("dashboard.html", **values)
 
     async def trouble(self, _: Request, error: Exception) -> Response:
-        """What went wrong, in words that help."""
-        status = error.status_code if isinstance(error, HTTPException) else 500
-        words = WORDS.get(status, "Something went wrong here. What you answered before is kept.")
-        return self._page("message.html", status, words=words)
+        """Say what went wrong."""
+        code = error.status_code if isinstance(error, HTTPException) else 500
+        words = WORDS.get(code, "Something went wrong here. What you answered before is kept.")
+        return self._page("message.html", code, words=words)
 
     async def _belief_for(self, name: str) -> Response:
         card = await self.desk.show(name)
@@ -134,7 +134,7 @@ class Site:
             card=card,
             person=self.desk.people[name],
             key=self.access.form_key(name),
-            standing=self.desk.standing,
+            status=self.desk.status,
             guidelines=self.guidelines,
         )
 
@@ -149,9 +149,9 @@ class Site:
         # Browsers share cookies among the ports of a host; runs must not.
         return f"kgeval-{self.access.form_key(OWNER)[:8]}"
 
-    def _page(self, template: str, status: int = 200, **values: Any) -> Response:
+    def _page(self, template: str, code: int = 200, **values: Any) -> Response:
         text = self._templates.get_template(template).render(title=self.title, **values)
-        return HTMLResponse(text, status, {"cache-control": "no-store"})
+        return HTMLResponse(text, code, {"cache-control": "no-store"})
 
     @cached_property
     def _templates(self) -> jinja2.Environment:
@@ -159,7 +159,7 @@ class Site:
 
 
 def from_elsewhere(request: Request) -> bool:
-    """Whether a browser says that another site sent this."""
+    """Return whether a browser says that another site sent this."""
     site = request.headers.get("sec-fetch-site", "same-origin")
     origin = request.headers.get("origin")
     host = request.headers.get("host", "")
@@ -168,7 +168,7 @@ def from_elsewhere(request: Request) -> bool:
 
 
 async def read_form(request: Request) -> dict[str, str]:
-    """The fields of a form, which is small or refused."""
+    """Read the fields of a form; a large one is refused."""
     length = request.headers.get("content-length", "0")
     if not length.isdigit() or int(length) > LARGEST:
         raise HTTPException(413)

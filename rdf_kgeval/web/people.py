@@ -1,4 +1,4 @@
-"""What lies on the desk: people, beliefs that are open, and how far the evaluation is."""
+"""Describe what the desk keeps: people, open beliefs, and the status of the evaluation."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -11,22 +11,22 @@ from rdf_kgeval.web.cards import Card
 
 @dataclass(eq=False)
 class Person:
-    """Somebody with a link."""
+    """An annotator or expert with a link."""
 
     name: str
     expert: bool = False
     turn: int = 0
     """Records of this person in the log; what comes from a page of another turn is stale."""
-    asked: "Open | None" = None
+    asked: "OpenBelief | None" = None
     since: float = 0.0
     answered: dict[str, Verdict] = field(default_factory=dict)
-    """By belief, the standing answers, the last one last."""
+    """By belief, the answers that were not retracted, the last one last."""
     skipped: set[int] = field(default_factory=set)
     writing: bool = False
 
 
 @dataclass(eq=False)
-class Open:
+class OpenBelief:
     """A belief that is to be judged."""
 
     request: Request
@@ -38,18 +38,18 @@ class Open:
 
     @property
     def begun(self) -> bool:
-        """Whether anybody has to do with it."""
+        """Return whether anybody judged it or looks at it."""
         return bool(self.said or self.held)
 
     @property
     def missing(self) -> int:
-        """How many answers are to come."""
+        """Count the answers to come."""
         return max(self.request.workers - len(self.said), 0)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Standing:
-    """How far the evaluation is, as people may see it."""
+class Status:
+    """The state of the evaluation, as people may see it."""
 
     verdicts: int = 0
     budget: int | None = None
@@ -57,14 +57,14 @@ class Standing:
     level: float = 0.95
     stopped: str | None = None
     sampled: bool = False
-    """Whether an interval is to be had at the end."""
+    """Whether the method ends with an interval."""
     starved: bool = False
     """Whether a sample in place is used up, so that there is nothing to show before more is drawn."""
 
 
 class Thought(NamedTuple):
-    """What thinking came to."""
+    """The result of thinking."""
 
-    fresh: list[Open]
-    undecided: list[Open]
-    standing: Standing
+    fresh: list[OpenBelief]
+    undecided: list[OpenBelief]
+    status: Status

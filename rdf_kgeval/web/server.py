@@ -1,4 +1,4 @@
-"""The server: binds a port, prints nobody's secrets but the links, and runs until it is stopped."""
+"""Serve the pages until the evaluation stops."""
 
 import asyncio
 import os
@@ -57,14 +57,12 @@ class Pages:
         people = [Person(name) for name in serving.annotators]
         people += [Person(name, expert=True) for name in serving.experts]
         access = open_access(run.folder, [person.name for person in people])
-        with _bound(serving.host, serving.port) as bound:
-            host, port = bound.getsockname()[:2]
-            self._serving = replace(serving, port=port)
-            base = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-            links = {name: f"{base}/in/{access.token(name)}" for name in (*access.names, OWNER)}
+        with _listen(serving.host, serving.port) as listener:
+            self._serving = replace(serving, port=listener.getsockname()[1])
+            links = _links(access, listener)
             evaluation.position(evaluation.belief(0))  # makes the table of ids before the first answer
             try:
-                asyncio.run(self._serve(evaluation, run, people, access, bound, links))
+                asyncio.run(self._serve(evaluation, run, people, access, listener, links))
             except KeyboardInterrupt:
                 return False
         return True
@@ -75,10 +73,10 @@ class Pages:
         run: Run,
         people: Sequence[Person],
         access: Access,
-        bound: socket.socket,
+        listener: socket.socket,
         links: Mapping[str, str],
     ) -> None:
-        """Run the desk and the server beside each other; the first to end ends the other."""
+        """Run the desk and, once there is something to show, the server; the first to end ends the other."""
         desk = Desk(evaluation, people)
         overview = Overview(lambda: evaluation_of(run))
         site = Site(
@@ -88,6 +86,21 @@ class Pages:
             title=printable(run.folder.resolve().name, 60),
             guidelines=read_guidelines(run.layout.guidelines),
         )
+        working = asyncio.create_task(desk.run())
+        try:
+            await asyncio.wait([working, asyncio.ensure_future(desk.ready())], return_when="FIRST_COMPLETED")
+            if not working.done():
+                self._told(evaluation, links)
+                await self._serve_site(site, listener, working)
+        finally:
+            overview.close()
+            working.cancel()
+            await asyncio.wait([working])
+            if not working.cancelled() and (error := working.exception()):
+                raise error.exceptions[0] if isinstance(error, ExceptionGroup) else error
+
+    async def _serve_site(self, site: Site, listener: socket.socket, working: "asyncio.Task[None]") -> None:
+        """Answer requests until the server is stopped, or the desk fails."""
         config = uvicorn.Config(
             site.app(),
             log_level="error",
@@ -98,37 +111,27 @@ class Pages:
             limit_concurrency=2000,
         )
         server = uvicorn.Server(config)
-        working = asyncio.create_task(desk.run())
-        try:
-            await asyncio.wait([working, asyncio.ensure_future(desk.ready())], return_when="FIRST_COMPLETED")
-            if not working.done():
-                self._told(evaluation, links)
-                serving = asyncio.create_task(server.serve(sockets=[bound]))
-                watching = asyncio.create_task(_watch(desk, server, self._serving.until_stopped))
-                await asyncio.wait([working, serving], return_when="FIRST_COMPLETED")
-                server.should_exit = True
-                await serving
-                watching.cancel()
-        finally:
-            overview.close()
-            working.cancel()
-            await asyncio.wait([working])
-            if not working.cancelled() and (error := working.exception()):
-                raise error.exceptions[0] if isinstance(error, ExceptionGroup) else error
+        serving = asyncio.create_task(server.serve(sockets=[listener]))
+        watching = asyncio.create_task(_watch(site.desk, server, self._serving.until_stopped))
+        await asyncio.wait([working, serving], return_when="FIRST_COMPLETED")
+        server.should_exit = True
+        await serving
+        watching.cancel()
 
 
 async def _watch(desk: Desk, server: uvicorn.Server, until_stopped: bool) -> None:
     """Stop the server when more must be drawn or, if wanted, some time after the evaluation stopped."""
     while True:
         await asyncio.sleep(0.1)
-        if desk.standing.starved:
+        if desk.status.starved:
             server.should_exit = True
-        elif until_stopped and desk.standing.stopped:
+        elif until_stopped and desk.status.stopped:
             await asyncio.sleep(GRACE)
-            server.should_exit = bool(desk.standing.stopped)
+            server.should_exit = bool(desk.status.stopped)
 
 
-def _bound(host: str, port: int) -> socket.socket:
+def _listen(host: str, port: int) -> socket.socket:
+    """Bind a port; port 0 is any free one."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=2048)
@@ -138,8 +141,15 @@ def _bound(host: str, port: int) -> socket.socket:
         ) from error
 
 
+def _links(access: Access, listener: socket.socket) -> dict[str, str]:
+    """Make everybody's personal link, by name."""
+    host, port = listener.getsockname()[:2]
+    base = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    return {name: f"{base}/in/{access.token(name)}" for name in (*access.names, OWNER)}
+
+
 def read_guidelines(path: Path) -> str:
-    """What the owner wants annotators to know; empty where there is nothing.
+    """Read the owner's guidelines for annotators; empty where there are none.
 
     Raises:
         InputError: the file cannot be read.

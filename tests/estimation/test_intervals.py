@@ -14,7 +14,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from rdf_kgeval.estimation import intervals
 from rdf_kgeval.estimation.beta_interval import best_mass, best_start, half_width, least_precision, precise
-from rdf_kgeval.estimation.hierarchy import GRID, begin, doubts, moments, observe, posterior
+from rdf_kgeval.estimation.hierarchy import GRID, begin, doubts, observe, posterior, posterior_moments
 
 counts = st.integers(1, 300).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n)))
 levels = st.sampled_from([0.8, 0.9, 0.95, 0.99])
@@ -172,7 +172,7 @@ def test_the_hierarchical_posterior_by_enumeration() -> None:
     assert found == pytest.approx(expected, rel=1e-9)
     at_once = posterior(GRID, n.astype(float), k.astype(float))
     assert at_once == pytest.approx(weight, rel=1e-9)
-    batch = moments(GRID, at_once, floats, n.astype(float), k.astype(float), np.array([0]))
+    batch = posterior_moments(GRID, at_once, floats, n.astype(float), k.astype(float), np.array([0]))
     assert (batch[0][0], batch[1][0]) == pytest.approx(expected, rel=1e-9)
     doubt = np.empty(3)
     doubts(GRID.a, GRID.b, weight, n, k, doubt)

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rdf_kgeval.common.extras import install_command
 from rdf_kgeval.coupling.graph import couple
 from rdf_kgeval.engines.spark import session
 from rdf_kgeval.engines.spark.engine import SparkEngine
@@ -248,7 +249,7 @@ def start(tmp_path: Path, *options: object, code: str = "pass", **environ: str) 
 
 def test_spark_absent(tmp_path: Path) -> None:
     told = start(tmp_path, *SPARK, code="sys.modules['pyspark'] = None")
-    assert told == "kgeval: the engine spark needs pyspark; install with pip install 'rdf-kgeval[spark]'\n"
+    assert told == f"kgeval: the engine spark needs pyspark; install with {install_command('spark')}\n"
 
 
 def test_java_absent(tmp_path: Path) -> None:

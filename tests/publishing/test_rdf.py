@@ -18,9 +18,9 @@ import rdf_kgeval as kgeval
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.namespaces import DQV, KGE, OA, PROV, VOID
 from rdf_kgeval.pipeline import Evaluation
+from rdf_kgeval.plugin.lookup import SUFFIXES
 from rdf_kgeval.publishing.annotations import MANY
 from rdf_kgeval.publishing.rdf import (
-    FORMATS,
     Annotations,
     Form,
     RecordOptions,
@@ -30,6 +30,7 @@ from rdf_kgeval.publishing.rdf import (
     to_rdf,
 )
 from rdf_kgeval.runs.config import ONTOLOGY, InputFile, RunConfig, ScopeConfig
+from rdf_kgeval.sources.files import WRITTEN
 from rdf_kgeval.verdicts.log import Retraction
 from tests.support.records import EX, HOSTILE, QUERIES, ROOT, hostile, motivating
 
@@ -283,11 +284,15 @@ def test_contradictions_name_both_sides(attacked: Evaluation) -> None:
     assert found == {("anna", "Rome", "Paris"), ("bob", "Inter", "Athlete")}
 
 
-@pytest.mark.parametrize("name", FORMATS)
+def test_the_plugin_reads_what_is_written() -> None:
+    assert SUFFIXES == WRITTEN
+
+
+@pytest.mark.parametrize("suffix", WRITTEN)
 def test_all_formats_hold_the_same_and_publishing_twice_gives_the_same_bytes(
-    name: str, attacked: Evaluation, tmp_path: Path
+    suffix: str, attacked: Evaluation, tmp_path: Path
 ) -> None:
-    paths = [tmp_path / f"{k}.{name}" for k in range(2)]
+    paths = [tmp_path / f"{k}{suffix}" for k in range(2)]
     for path in paths:
         publish(attacked, path)
     assert paths[0].read_bytes() == paths[1].read_bytes()

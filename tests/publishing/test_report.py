@@ -11,7 +11,7 @@ import pytest
 import rdflib
 import typer
 
-from rdf_kgeval.cli.results import check
+from rdf_kgeval.cli.output import check
 from rdf_kgeval.evaluation.procedure import Point
 from rdf_kgeval.namespaces import DQV, KGE, VOID
 from rdf_kgeval.pipeline import Evaluation

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.rules.construct import parse_construct
-from rdf_kgeval.rules.dialects import read_rules
+from rdf_kgeval.rules.dialects import DIALECTS, dialect_of, read_rules
 from rdf_kgeval.rules.rule import AXIOM_CONFIDENCE, DEFAULT_CONFIDENCE, Rule, from_json, theta, to_json
+from rdf_kgeval.rules.write import WRITERS
 
 ROOT = Path(__file__).parents[2]
 GOOD = "PREFIX : <http://example.org/>\nCONSTRUCT { ?x a :C } WHERE { ?x :p ?y }\n"
@@ -36,6 +37,61 @@ def test_metadata_is_read_from_comments(tmp_path: Path) -> None:
     assert (rule.id, rule.summary, rule.weight, rule.theta) == ("my-rule", "What: it says", 0.4, 0.4)
     assert rule.source is not None
     assert str(rule.source) == f"{file}, line 7"
+
+
+SAMPLES = {
+    "template": (
+        "r.rq",
+        "#+ confidence: 0.75\nPREFIX : <http://example.org/>\n"
+        "CONSTRUCT { ?a :r ?c } WHERE { ?a :p ?b . ?b :q ?c }\n",
+    ),
+    "shacl": (
+        "r.ttl",
+        "@prefix sh: <http://www.w3.org/ns/shacl#> .\n@prefix : <http://example.org/> .\n"
+        "@prefix kge: <https://w3id.org/rdf-kgeval#> .\n"
+        ":r a sh:SPARQLRule ; kge:confidence 0.75 ;\n"
+        '  sh:construct "CONSTRUCT { $this <http://example.org/r> ?c } WHERE '
+        '{ $this <http://example.org/p> ?b . ?b <http://example.org/q> ?c }" .\n'
+        ":s a sh:NodeShape ; sh:targetSubjectsOf :p ; sh:rule :r .\n",
+    ),
+    "miner-table": (
+        "r.tsv",
+        "?a  <http://example.org/p>  ?b  ?b  <http://example.org/q>  ?c   => ?a  <http://example.org/r>  ?c"
+        "\t0.5\t0.5\t0.75\t12\n",
+    ),
+}
+"""The same rule in every dialect: a file name, and what the file holds."""
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_dialect_reads_the_same_rule_and_every_writer_writes_it_back(
+    dialect: str, tmp_path: Path
+) -> None:
+    name, text = SAMPLES[dialect]
+    file = write(tmp_path, text, name)
+    assert dialect_of(file).name == dialect
+    (rule,) = read_rules(file)
+    assert (
+        meaning(rule)
+        == "?0 <http://example.org/p> ?1 . ?1 <http://example.org/q> ?2 => ?0 <http://example.org/r> ?2"
+    )
+    assert rule.confidence == 0.75
+    for form, write_rules in WRITERS.items():
+        output = tmp_path / f"{form}.ttl"
+        write_rules([rule], output)
+        (again,) = read_rules(output)
+        assert (meaning(again), again.confidence) == (meaning(rule), 0.75)
+
+
+def meaning(rule: Rule) -> str:
+    """Body and head, with variables numbered in the order in which they come."""
+    names: dict[str, str] = {}
+    assert rule.head is not None
+    patterns = [
+        " ".join(names.setdefault(t, f"?{len(names)}") if t.startswith("?") else t for t in pattern)
+        for pattern in (*rule.body, rule.head)
+    ]
+    return f"{' . '.join(patterns[:-1])} => {patterns[-1]}"
 
 
 def test_without_metadata_the_file_names_the_rule(tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ import pytest
 import rdf_kgeval as kgeval
 from rdf_kgeval.inference.infer import InferenceOptions
 from rdf_kgeval.inference.solver.solve import FEW_ROWS, SolverOptions
-from rdf_kgeval.publishing.rdf import FORMATS
 from rdf_kgeval.publishing.record import Form
+from rdf_kgeval.sources.files import WRITTEN
 from tests.conftest import Server
 
 EX = "http://example.org/"
@@ -44,7 +44,7 @@ MACHINES: list[tuple[int, dict[str, str]]] = [
 ]
 
 
-IMPOSSIBLE = [(Form.NAMED_GRAPHS, "ttl"), (Form.NAMED_GRAPHS, "nt"), (Form.TRIPLE_TERMS, "jsonld")]
+IMPOSSIBLE = [(Form.NAMED_GRAPHS, ".ttl"), (Form.NAMED_GRAPHS, ".nt"), (Form.TRIPLE_TERMS, ".jsonld")]
 
 
 class Machine:
@@ -155,13 +155,13 @@ def test_records_in_every_form_and_format(inputs: Path, machines: list[Machine])
             ("report", "run", "-o", f"report.{kind}", "--format", kind) for kind in ("markdown", "junit")
         ]
         records = [
-            ("publish", "run", "-o", f"{form.value}.{suffix}", "--form", form.value)
+            ("publish", "run", "-o", f"{form.value}{suffix}", "--form", form.value)
             for form in Form
-            for suffix in FORMATS
+            for suffix in WRITTEN
             if (form, suffix) not in IMPOSSIBLE
         ]
         machine.run([*reports, *records])
-    assert len(one.files(".")) > len(one.files("run")) + len(FORMATS)
+    assert len(one.files(".")) > len(one.files("run")) + len(WRITTEN)
     assert one.files(".") == two.files(".")
 
 

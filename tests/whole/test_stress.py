@@ -107,7 +107,7 @@ def test_a_wheel_holds_what_it_needs(tmp_path: Path) -> None:
     python = ["python3", "-m", "venv", str(tmp_path / "venv")]
     subprocess.run(python, check=True)
     subprocess.run([tmp_path / "venv/bin/pip", "install", "-q", str(root)], check=True)
-    code = "from rdf_kgeval.cli.resources import resource; print(resource('ontologies').is_dir())"
+    code = "from rdf_kgeval.cli.demo import resource; print(resource('ontologies').is_dir())"
     done = subprocess.run(
         [tmp_path / "venv/bin/python", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
     )

@@ -1,6 +1,5 @@
 """A Spark session: what it needs is checked first, every wait is bounded, every failure is one sentence."""
 
-import importlib.util
 import logging
 import os
 import re
@@ -18,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rdf_kgeval.common.extras import install_command, missing
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import EngineError, InputError
 
@@ -142,10 +142,10 @@ def _own_interrupts() -> Iterator[None]:
 
 
 def _check_installed() -> None:
-    missing = [name for name in ("pyspark", "pandas", "pyarrow") if importlib.util.find_spec(name) is None]
-    if missing:
+    absent = missing("spark")
+    if absent:
         raise EngineError(
-            f"the engine spark needs {' and '.join(missing)}; install with pip install 'rdf-kgeval[spark]'"
+            f"the engine spark needs {' and '.join(absent)}; install with {install_command('spark')}"
         )
     home = os.environ.get("JAVA_HOME")
     if not shutil.which("java", path=str(Path(home) / "bin") if home else None):
@@ -233,8 +233,8 @@ def failures(scratch: Path) -> Iterator[None]:
 _KNOWN = (
     (
         r"No module named '([\w.]{1,60})'",
-        "the Python of Spark's workers has no {found}; install rdf-kgeval[spark] there and name that Python "
-        "in PYSPARK_PYTHON",
+        "the Python of Spark's workers has no {found}; install it there, beside rdf_kgeval, and name that "
+        "Python in PYSPARK_PYTHON",
     ),
     (
         "Cannot run program|PYTHON_VERSION_MISMATCH",

@@ -1,4 +1,4 @@
-"""Real PSL as a witness; it needs Java and `pip install rdf-kgeval[benchmark]`."""
+"""Real PSL as a witness; it needs Java and `pip install pslpython`."""
 
 import importlib
 import os

@@ -1,0 +1,105 @@
+"""Learn rules from a graph: `mine`."""
+
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rdf_kgeval.cli.terminal import progress_bar, say
+from rdf_kgeval.common.text import plural, printable
+from rdf_kgeval.errors import InputError
+
+
+def mine(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[FILE...]", help="RDF files, or a run directory; - is standard input."),
+    ] = None,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="DIR", help="The folder to make, or a .ttl file.")
+    ] = Path("rules"),
+    endpoint: Annotated[str | None, typer.Option(metavar="URL", help="SPARQL endpoint to pull from.")] = None,
+    graph: Annotated[str | None, typer.Option(metavar="IRI", help="Only this named graph.")] = None,
+    context: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE", help="Triples taken as true (repeatable).")
+    ] = None,
+    context_unknown: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Triples that may be true but are not evaluated (repeatable)."),
+    ] = None,
+    ontology: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Ontology whose rules need not be found again (repeatable)."),
+    ] = None,
+    max_length: Annotated[int, typer.Option(min=0, max=3, help="Longest path.")] = 3,
+    min_support: Annotated[int, typer.Option(min=1, metavar="N", help="Least support.")] = 10,
+    min_head_coverage: Annotated[float, typer.Option(min=0, max=1, help="Least head coverage.")] = 0.01,
+    min_confidence: Annotated[
+        float, typer.Option(min=0, max=1, metavar="C", help="Least PCA confidence.")
+    ] = 0.5,
+    constants: Annotated[bool, typer.Option(help="Look for rules with constants.")] = True,
+    types: Annotated[bool, typer.Option(help="Look for type signatures.")] = True,
+    max_per_head: Annotated[int, typer.Option(min=1, metavar="N", help="Most rules for a predicate.")] = 50,
+    max_walks: Annotated[
+        float, typer.Option(min=1, metavar="N", help="Leave out the costliest paths past so many walks.")
+    ] = 2e9,
+    format_: Annotated[str, typer.Option("--format", metavar="rq|shacl", help="What to write.")] = "rq",
+    input_format: Annotated[
+        str | None, typer.Option(metavar="EXT", help="Format of the files: ttl, nt, nq, trig, ...")
+    ] = None,
+) -> None:
+    """Learn rules from a graph and write them as files to review, edit and use with --rules.
+
+    Examples:
+      kgeval mine kg.ttl -o rules
+
+      kgeval mine --endpoint http://localhost:7878/query --format shacl -o rules.ttl
+    """
+    from rdf_kgeval.rules.mining.mine import mine as mine_rules
+    from rdf_kgeval.rules.mining.options import MiningOptions
+    from rdf_kgeval.rules.ontology import read_ontology
+    from rdf_kgeval.rules.write import refuse_taken, write_shacl, write_templates
+    from rdf_kgeval.runs.run import open_run
+    from rdf_kgeval.sources.endpoint.client import Endpoint
+    from rdf_kgeval.sources.load import Sources, load
+    from rdf_kgeval.sources.scope import Scope
+
+    if not files and not endpoint:
+        raise typer.BadParameter("give a FILE, a run directory, - for standard input, or --endpoint URL")
+    if format_ not in ("rq", "shacl"):
+        raise typer.BadParameter("give --format rq or --format shacl")
+    options = MiningOptions(
+        max_length=max_length,
+        constants=constants,
+        types=types,
+        min_support=min_support,
+        min_head_coverage=min_head_coverage,
+        min_confidence=min_confidence,
+        max_per_head=max_per_head,
+        max_walks=max_walks,
+    )
+    refuse_taken(output)
+    known = read_ontology(*ontology) if ontology else []
+    with progress_bar() as progress, tempfile.TemporaryDirectory(prefix="kgeval-") as pages:
+        if files and len(files) == 1 and files[0].is_dir():
+            beliefs = open_run(files[0]).beliefs
+        else:
+            sources = Sources(
+                files=files or [],
+                endpoint=Endpoint(endpoint) if endpoint else None,
+                context=context or [],
+                context_unknown=context_unknown or [],
+                scope=Scope.of(predicates=[], graph=graph, scope=None),
+                format=input_format,
+            )
+            beliefs = load(sources, Path(pages) / "pages", progress).beliefs
+        mined = mine_rules(beliefs, options, known=known, progress=progress)
+    if not mined:
+        raise InputError(
+            f"no rule has a support of {min_support}, a head coverage of {min_head_coverage:g} and a "
+            f"confidence of {min_confidence:g} in this graph of {plural(len(beliefs), 'triple')}; lower "
+            "--min-support, --min-head-coverage or --min-confidence"
+        )
+    (write_templates if format_ == "rq" else write_shacl)(mined, output)
+    say(f"{plural(len(mined), 'rule')}: {printable(str(output))}")
