@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from rdf_kgeval.cli.options import OutputOptions
-from rdf_kgeval.cli.terminal import print_json, progress_bar, say, write_whole
+from rdf_kgeval.cli.terminal import print_json, progress_bar, say
 from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.evaluation.result import missed_thresholds
@@ -14,6 +14,7 @@ from rdf_kgeval.evaluation.result import missed_thresholds
 if TYPE_CHECKING:
     from rdf_kgeval.evaluation.result import Result
     from rdf_kgeval.evaluation.state import State
+    from rdf_kgeval.pipeline import Evaluation
     from rdf_kgeval.publishing.rdf import RecordOptions
     from rdf_kgeval.runs.run import Run
 
@@ -94,22 +95,21 @@ def check_output(output: OutputOptions, *, has_store: bool) -> None:
             raise InputError("--write-back needs a store; name it with --endpoint or --update-endpoint")
 
 
-def deliver(run: "Run", evaluation: "State", output: OutputOptions, endpoint: str | None = None) -> None:
+def deliver(run: "Run", evaluation: "Evaluation", output: OutputOptions, endpoint: str | None = None) -> None:
     """Publish, write back and report, as far as asked for."""
     if output.publish is not None:
-        publish_to(run, evaluation, output.publish)
+        publish_to(evaluation, output.publish)
     if output.write_back is not None:
         write_back_to(run, evaluation, output.write_back, endpoint, output.update_endpoint)
     if output.report is not None:
-        report_to(run, evaluation, output.report)
+        report_to(evaluation, output.report)
 
 
-def publish_to(run: "Run", evaluation: "State", path: Path, options: "RecordOptions | None" = None) -> None:
+def publish_to(evaluation: "Evaluation", path: Path, options: "RecordOptions | None" = None) -> None:
     """Write the record to a file."""
-    from rdf_kgeval.publishing.rdf import publish
+    from rdf_kgeval.pipeline import publish
 
-    with progress_bar() as progress:
-        publish(evaluation, path, options, run.config, progress)
+    publish(evaluation, record=path, options=options, show=progress_bar)
     say(f"record: {printable(str(path))}")
 
 
@@ -143,14 +143,10 @@ def write_back_to(
 
 
 def report_to(
-    run: "Run", evaluation: "State", path: Path, format_: str = "html", **thresholds: float | None
+    evaluation: "Evaluation", path: Path, format_: str = "html", **thresholds: Any
 ) -> None:
     """Write the report to a file."""
-    from rdf_kgeval.publishing.outputs import OUTPUTS
-    from rdf_kgeval.publishing.report.content import gather
+    from rdf_kgeval.pipeline import publish
 
-    output = OUTPUTS.choose(format_).load()
-    with progress_bar() as progress:
-        found = gather(evaluation, run.config, progress, **thresholds)
-    write_whole(path, output(found))
+    publish(evaluation, report=path, show=progress_bar, format_=format_, **thresholds)
     say(f"report: {printable(str(path))}")

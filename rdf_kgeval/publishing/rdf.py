@@ -8,6 +8,7 @@ from typing import IO, TYPE_CHECKING
 import pyoxigraph as ox
 
 from rdf_kgeval.beliefs.terms import to_rdflib
+from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.evaluation.state import State
@@ -19,7 +20,7 @@ from rdf_kgeval.publishing.record import Form as Form
 from rdf_kgeval.publishing.record import Record, integer
 from rdf_kgeval.publishing.record import RecordOptions as RecordOptions
 from rdf_kgeval.runs.config import RunConfig
-from rdf_kgeval.sources.files import FORMATS, WRITTEN, Progress
+from rdf_kgeval.sources.files import FORMATS, WRITTEN
 
 if TYPE_CHECKING:
     import rdflib

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from rdf_kgeval.beliefs.table import Beliefs
 from rdf_kgeval.common.memory import RAM, Space
+from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.coupling.graph import CouplingGraph, couple
 from rdf_kgeval.coupling.grounding import MAX_GROUNDINGS
@@ -38,7 +39,6 @@ from rdf_kgeval.runs.discovery import propose_rules, propose_scope
 from rdf_kgeval.runs.drawing import draw_first
 from rdf_kgeval.runs.drawn import save_graph
 from rdf_kgeval.runs.layout import RunLayout
-from rdf_kgeval.sources.files import Progress
 from rdf_kgeval.sources.load import Loaded, Sources, load
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 
 from rdf_kgeval.common.http.credentials import is_redacted
+from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import EndpointError, RunError
 from rdf_kgeval.rules.rule import Rule, to_json
@@ -15,7 +16,6 @@ from rdf_kgeval.runs.run import Run
 from rdf_kgeval.sources.draws.log import DrawLog
 from rdf_kgeval.sources.draws.sampler import ChangedError, InPlaceSampler, check_in_place
 from rdf_kgeval.sources.endpoint.client import Endpoint, RetryPolicy
-from rdf_kgeval.sources.files import Progress
 from rdf_kgeval.sources.load import InPlace, Loaded, Sources, read_context
 from rdf_kgeval.sources.scope import Scope, parse_scope_query
 

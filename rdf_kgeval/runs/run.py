@@ -8,8 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import pyoxigraph as ox
-
 from rdf_kgeval.beliefs.names import Names
 from rdf_kgeval.beliefs.table import Beliefs, Role
 from rdf_kgeval.common.memory import Space
@@ -39,20 +37,6 @@ class Run:
     def beliefs(self) -> Beliefs:
         """The beliefs that the graph couples."""
         return self.graph.beliefs
-
-    def row(self, belief: str) -> int:
-        """Return the row that a user names: by its id, the beginning of it, or its triple in N-Triples."""
-        if not belief.lstrip().startswith(("<", "_:")):
-            return self.beliefs.row(belief)
-        try:
-            line = belief.strip().removesuffix(".") + " ."
-            (quad,) = ox.parse(line.encode(), format=ox.RdfFormat.N_TRIPLES)
-        except (SyntaxError, ValueError) as error:
-            raise InputError(f"{printable(belief, 200)!r} is not one triple in N-Triples") from error
-        row = self.beliefs.find(str(quad.subject), str(quad.predicate), str(quad.object))
-        if row is None:
-            raise InputError(f"{printable(belief, 200)} is not in the run {printable(str(self.folder))}")
-        return row
 
     @property
     def in_place(self) -> bool:
@@ -85,10 +69,6 @@ class Run:
                     "does not evaluate; restore the file from a copy, or move it to the run that it belongs "
                     "to"
                 )
-
-    def in_words(self, atom: int) -> str:
-        """Return an atom of the graph as people read it, safe to show."""
-        return printable(self.names.in_words(self.graph.triple(atom)), 200)
 
     def check_sources(self, sources: Sources) -> None:
         """Raise an error if these are not the sources that the run was made from."""
@@ -156,6 +136,9 @@ def open_log(run: Run, options: Mapping[str, Any]) -> Iterator[tuple[Run, Verdic
     """
     run.check_verdicts_exist()
     with VerdictLog(run.layout.verdicts) as log:
+        kept = read_config(run.folder).evaluation  # others may have written it since the run was opened
+        if kept != run.config.evaluation:
+            run = replace(run, config=replace(run.config, evaluation=kept))
         settings = run.settings(**options)
         started = run.settings()
         if log.records and settings.fixed() != started.fixed():

@@ -1,4 +1,4 @@
-"""What a report tells, gathered from an evaluation; how it looks is for `reportpage` and `reporttext`."""
+"""Gather what a report tells from an evaluation; each format writes it in its own way."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -9,6 +9,7 @@ import numpy as np
 
 from rdf_kgeval.beliefs.names import readable
 from rdf_kgeval.beliefs.table import Triple
+from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.evaluation.methods import METHODS
 from rdf_kgeval.evaluation.procedure import Point
@@ -20,7 +21,6 @@ from rdf_kgeval.inference.model import UNKNOWN
 from rdf_kgeval.inference.rule_weights import track_rules
 from rdf_kgeval.publishing.record import Record
 from rdf_kgeval.runs.config import RunConfig
-from rdf_kgeval.sources.files import Progress
 from rdf_kgeval.verdicts.log import AMBIGUOUS, FALSE, TRUE, Answer, standing
 
 SUSPICIOUS = 25
@@ -121,10 +121,10 @@ def gather(
     result = evaluation.result()
     suspects, wrong, counts = _suspects(evaluation)
     return Report(
-        title=_title(origin),
+        title=title_of(origin),
         result=result,
         how=tuple(_how(evaluation, result)),
-        predicates={iri: _name(evaluation, iri) for iri in result.by_predicate},
+        predicates={iri: name_of(evaluation, iri) for iri in result.by_predicate},
         coverage=_coverage(evaluation),
         history=tuple(evaluation.trace(POINTS)),
         suspects=suspects,
@@ -168,13 +168,15 @@ def summary(entry: GroupResult | Result, result: Result) -> str:
     return f"accuracy {percent(entry.accuracy)}, {sure}: {known}"
 
 
-def _name(evaluation: State, predicate: str) -> str:
+def name_of(evaluation: State, predicate: str) -> str:
+    """Return a predicate's name for people."""
     term = evaluation.graph.beliefs.terms.find(f"<{predicate}>")
     name = readable(f"<{predicate}>") if term is None else evaluation.names.of(term)
     return printable(name, 80)
 
 
-def _title(origin: RunConfig) -> str:
+def title_of(origin: RunConfig) -> str:
+    """Return what the evaluated graph is called."""
     files = [file.name for file in origin.files if file.role == "belief"]
     names = files or [origin.scope.graph or origin.endpoint or "the graph"]
     return printable(
@@ -248,14 +250,14 @@ def _suspects(evaluation: State) -> tuple[tuple[Suspect, ...], tuple[Suspect, ..
     low = low[np.lexsort((low, np.round(x[low], 4)))]
     wrong = [position for position, found in evaluation.findings.items() if found.outcome == FALSE]
 
-    def in_words(atom: int) -> str:
-        return printable(evaluation.names.in_words(graph.triple(atom)), 200)
-
     def suspect(position: int, why: bool) -> Suspect:
         row = int(rows[position])
-        told = reason(explain(inference, row, most=1), in_words) if why else ""
+        told = reason(explain(inference, row, most=1), evaluation.in_words) if why else ""
         return Suspect(
-            in_words(row), graph.triple(row), float(x[position]), told.replace("you said", "people said")
+            evaluation.in_words(row),
+            graph.triple(row),
+            float(x[position]),
+            told.replace("you said", "people said"),
         )
 
     return (

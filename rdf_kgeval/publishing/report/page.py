@@ -6,10 +6,12 @@ All text that comes from a graph is escaped, in the markup and in the embedded J
 from typing import Any
 
 from rdf_kgeval.evaluation.result import GroupResult, Result
+from rdf_kgeval.evaluation.state import State
 from rdf_kgeval.namespaces import DQV, KGE, PROV, VOID
 from rdf_kgeval.publishing.report.charts import history
-from rdf_kgeval.publishing.report.content import Report
+from rdf_kgeval.publishing.report.content import Report, name_of, summary, title_of
 from rdf_kgeval.publishing.report.templates import render
+from rdf_kgeval.runs.config import RunConfig
 from rdf_kgeval.verdicts.log import Answer
 
 FEW = 40
@@ -24,6 +26,19 @@ def page(report: Report) -> str:
         json_ld=json_ld(report),
         history=history(report.history, report.result.interval),
         answers=list(Answer),
+        few=FEW,
+    )
+
+
+def notebook(evaluation: State, origin: RunConfig | None = None) -> str:
+    """Write the head of the report and its table of predicates, as a part of another page."""
+    result = evaluation.result()
+    return render(
+        "notebook.html.j2",
+        title=title_of(origin or RunConfig()),
+        sentence=summary(result, result),
+        result=result,
+        names={predicate: name_of(evaluation, predicate) for predicate in result.by_predicate},
         few=FEW,
     )
 
