@@ -113,7 +113,8 @@ def verdicts(rules: int, shape: str, tolerance: float, samples: int) -> str:
     search = Incremental(model, solution, options)
     rng = np.random.default_rng(1)
     chosen = rng.choice(model.n_variables, samples, replace=False)
-    search.what_if(int(chosen[0]), 1.0)
+    search.clamp(int(chosen[0]), 1.0)
+    search.rollback()
     took, moved = [], []
     for variable in chosen:
         begin = time.perf_counter()

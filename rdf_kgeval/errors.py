@@ -2,6 +2,7 @@
 
 KgevalError
 ├── InputError          a file, query, option or graph that cannot be used as it is
+│   └── TooManyGroundings  rules with more groundings than the limit or the memory allows
 ├── RunError            a run directory that is missing, taken or damaged
 ├── EngineError         an engine that is not installed, cannot be reached, is too small or failed
 └── EndpointError       a SPARQL endpoint that refused, failed or does not exist
@@ -15,6 +16,10 @@ class KgevalError(Exception):
 
 class InputError(KgevalError):
     """A file, query, option or graph cannot be used as it is."""
+
+
+class TooManyGroundings(InputError):  # noqa: N818
+    """Rules have more groundings than the limit or the memory allows; with fewer rules it may do."""
 
 
 class RunError(KgevalError):

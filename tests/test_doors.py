@@ -1,8 +1,11 @@
-"""The doors: every member of a registry passes its door's test, so none is added without one."""
+"""The doors: every member of a registry passes its door's test, so none is added without one.
+
+DIALECTS are in rules/test_dialects.py, ORACLES in test_pipeline.py, DRAWERS in sources/draws/.
+"""
 
 import gzip
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from html.parser import HTMLParser
@@ -24,15 +27,11 @@ from rdf_kgeval.evaluation.simulation import gold_labels, simulate
 from rdf_kgeval.evaluation.state import State
 from rdf_kgeval.publishing.outputs import OUTPUTS
 from rdf_kgeval.publishing.report.content import gather
-from rdf_kgeval.rules.dialects import DIALECTS, read_rules
-from rdf_kgeval.rules.rule import Rule
-from rdf_kgeval.rules.write import write_shacl, write_templates
 from rdf_kgeval.sources.load import SOURCES, Reading, open_source
 from rdf_kgeval.verdicts.aggregation import AGGREGATORS, Aggregator
 from rdf_kgeval.verdicts.log import NOT_ASKED
 from rdf_kgeval.verdicts.oracles import read_gold
 from rdf_kgeval.verdicts.votes import Aggregate, Votes
-from tests.rules.test_miner_tables import AMIE
 from tests.sources.test_load import NASTY
 from tests.support.designs import DESIGNS, design_of
 from tests.support.faults import FaultyStore
@@ -123,52 +122,6 @@ def test_a_design_that_covers_too_little_is_found_out() -> None:
             return Estimate(accuracy, tuple((accuracy + end) / 2 for end in interval))  # type: ignore[arg-type]
 
     assert short(coverage(Narrow), LEAST[True])  # type: ignore[arg-type]
-
-
-# DIALECTS: round trip through rules/write.py
-
-RULES = {
-    "template": (
-        "who-plays.rq",
-        f"#+ id: who-plays\n#+ summary: Who plays for a team is an athlete.\n#+ confidence: 0.9\n"
-        f'PREFIX : <{EX}>\nCONSTRUCT {{ ?x :kind "the \\"best\\""@en }} WHERE {{ ?x :playsFor ?t . ?t :of ?y }}\n',
-    ),
-    "shacl": (
-        "rules.ttl",
-        f"""@prefix : <{EX}> . @prefix sh: <http://www.w3.org/ns/shacl#> .
-        :shape a sh:NodeShape ; sh:targetSubjectsOf :playsFor ; sh:rule :who-plays .
-        :who-plays a sh:TripleRule ; sh:subject sh:this ; sh:predicate :kind ; sh:object :Athlete ;
-          <http://www.w3.org/2000/01/rdf-schema#label> "Who plays is an athlete." .""",
-    ),
-    "miner-table": ("amie.tsv", AMIE),
-}
-"""A file of each dialect; a new dialect needs one here."""
-
-
-def described(rules: Iterable[Rule]) -> list[tuple[object, ...]]:
-    """All that counts of rules, with variables numbered in the order in which they appear."""
-    found = []
-    for rule in rules:
-        names: dict[str, str] = {}
-        patterns = [
-            tuple(names.setdefault(t, f"?{len(names)}") if t.startswith(("?", "$")) else t for t in pattern)
-            for pattern in (*rule.body, *([rule.head] if rule.head else []))
-        ]
-        found.append((patterns, rule.head is None, rule.summary, rule.confidence, rule.weight, rule.measures))
-    return sorted(found, key=repr)
-
-
-@pytest.mark.parametrize("name", DIALECTS)
-def test_rules_of_a_dialect_come_back_from_files(name: str, tmp_path: Path) -> None:
-    file, text = RULES[name]
-    (tmp_path / file).write_text(text)
-    rules: list[Rule] = DIALECTS[name].load()(tmp_path / file)
-    assert rules
-    assert described(read_rules(tmp_path / file)) == described(rules), "the suffix chooses the dialect"
-    write_templates(rules, tmp_path / "templates")
-    write_shacl(rules, tmp_path / "written.ttl")
-    for written in ("templates", "written.ttl"):
-        assert described(read_rules(tmp_path / written)) == described(rules)
 
 
 # SOURCES: hostile literals

@@ -1,1 +1,11 @@
-"""Beliefs: triples in columns, their terms and their names."""
+"""Beliefs: the triples of a graph in columns, their terms and their names.
+
+Modules, in reading order:
+    terms: conversion of the terms of rdflib, pyoxigraph and SPARQL JSON into ours.
+    table: the triples in columns of integers over one table of terms.
+    builder: builds that table from the quads of any source.
+    blank_nodes: stable names for the blank nodes of a file.
+    sampling_frame: a population that stays at its endpoint, and the part of it that was drawn.
+    names: the words that people read in place of IRIs.
+    sparql: the beliefs as a SPARQL store in memory.
+"""

@@ -1,11 +1,11 @@
 """Stable names for the blank nodes of one file.
 
-A blank node's label says nothing: the same graph, written twice, may use other ones. Each node is named
-after what the graph says around it, by colour refinement: all nodes start alike, and in every round a
+A blank node's label means nothing: the same graph, written twice, may have other labels. Each node is named
+after its neighbourhood, by colour refinement: all nodes start with the same colour, and in every round a
 node's colour becomes a hash of its old colour and of its triples' predicates, graphs and other ends.
 Exact canonicalisation (RDFC-1.0) takes exponential time on some inputs, such as a plain list of 2,000
-unlabelled nodes, so it is not an option for files from strangers. Refinement is linear per round; nodes
-that it cannot tell apart are numbered by their order in the file.
+unlabelled nodes, so it cannot be used on files from strangers. Refinement is linear in each round; nodes
+that it cannot distinguish are numbered in the order of the file.
 """
 
 import hashlib

@@ -1,7 +1,7 @@
-"""BeliefsBuilder: quads of any source become Beliefs.
+"""Build Beliefs from the quads of any source.
 
-Under a memory limit, what was collected goes to disk whenever it has grown large, as a run of sorted terms
-and the rows over them; the runs are merged at the end.
+Under a memory limit, the collected quads go to disk whenever they grow too large, as a run: sorted terms and
+the rows over them. The runs are merged at the end.
 """
 
 import io
@@ -24,13 +24,13 @@ from rdf_kgeval.common.types import Int32s, Int64s, UInt8s
 from rdf_kgeval.errors import InputError
 
 _ENTRY = 150
-"""Bytes that a term takes in a dictionary beside its text."""
+"""Bytes of a term in a dictionary, without its text."""
 _BATCH = 10_000
-"""Quads between two looks at how much there is."""
+"""Quads between two checks of the size."""
 _WINDOW = 100_000
-"""Terms of a run that are merged with those of other runs at a time."""
+"""Terms of each run to merge at a time."""
 _STEP = 1 << 20
-"""Rows that are worked on at a time."""
+"""Rows to process at a time."""
 _ROLES = 4
 _KEY_BITS = 63
 
@@ -46,7 +46,7 @@ class _SortedRun:
 
 
 class BeliefsBuilder:
-    """Collects quads and makes Beliefs of them."""
+    """Collect quads, and build Beliefs from them."""
 
     def __init__(self, space: Space = RAM) -> None:
         self._space = space
@@ -66,7 +66,7 @@ class BeliefsBuilder:
         return self._count + len(self._roles)
 
     def add(self, quads: Iterable[Quad], role: Role) -> None:
-        """Take quads whose blank nodes, if any, have lasting names."""
+        """Add quads whose blank nodes, if any, have stable names."""
         rest = iter(quads)
         while batch := list(islice(rest, _BATCH)):
             numbers = self._numbers
@@ -77,15 +77,15 @@ class BeliefsBuilder:
             self._spill()
 
     def add_all(self, beliefs: Beliefs) -> None:
-        """Take all rows of other beliefs, with their roles."""
+        """Add all rows of other beliefs, with their roles."""
         for role, rows in groupby(beliefs.quads(), lambda pair: Role(beliefs.role[pair[0]])):
             self.add((quad for _, quad in rows), role)
 
     def add_parsed(self, quads: Iterable[ox.Quad], role: Role, *, datasets: bool = True) -> None:
-        """Take the quads of one file and give its blank nodes lasting names.
+        """Add the quads of one file, and give its blank nodes stable names.
 
         Args:
-            quads: what pyoxigraph's parser yields, or anything like it.
+            quads: as pyoxigraph's parser yields them.
             role: the role of these triples.
             datasets: whether there may be named graphs; without them it is faster.
         """
@@ -116,7 +116,7 @@ class BeliefsBuilder:
 
     @property
     def _size(self) -> int:
-        """Roughly, the bytes that what was collected takes."""
+        """Estimate the bytes of the collected quads."""
         return self._numbers.size + len(self._numbers) * _ENTRY + 17 * len(self._roles)
 
     def _sorted_run(self) -> _SortedRun:
@@ -159,7 +159,7 @@ _CHUNK = 1 << 16
 
 
 class _LineSink(io.RawIOBase):
-    """Takes the bytes of N-Quads lines and hands them on as text of whole lines, a chunk at a time."""
+    """A file that passes N-Quads lines on as text, a chunk of whole lines at a time."""
 
     def __init__(self, take: Callable[[str], None]) -> None:
         self._take = take
@@ -174,7 +174,7 @@ class _LineSink(io.RawIOBase):
         return len(data)
 
     def hand_on(self) -> None:
-        """Hand on what there is; at the end, the rest."""
+        """Pass on the whole lines so far; at the end, the rest."""
         whole, newline, rest = b"".join(self._parts).rpartition(b"\n")
         self._take((whole + newline).decode())
         self._parts, self._size = [rest], len(rest)
@@ -184,7 +184,7 @@ def _split_line(line: str) -> Quad:
     """Split an N-Quads line that pyoxigraph wrote, without its final dot."""
     s, p, rest = line.split(" ", 2)
     o, _, last = rest.rpartition(" ")
-    # A literal ends in a token with a quote, a triple term in ")>>"; what else follows a space is a graph.
+    # A literal ends in a token with a quote, a triple term in ")>>"; any other last token is a graph.
     if o and '"' not in last and last[0] in "<_":
         return s, p, o, last
     return s, p, rest, ""
@@ -208,7 +208,7 @@ def _mentions_blank(term: object) -> bool:
 
 
 def _merge_runs(runs: list[_SortedRun], space: Space) -> _SortedRun:
-    """One run of several, over the terms of all."""
+    """Merge runs into one, over the terms of all."""
     ranks = [space.empty(len(run.terms) + 1, np.int32) for run in runs]
     block = space.empty(sum(len(run.terms.block) for run in runs), np.uint8)
     offsets = space.empty(sum(len(run.terms) for run in runs) + 1, np.int64)
@@ -244,7 +244,7 @@ def _merge_runs(runs: list[_SortedRun], space: Space) -> _SortedRun:
 
 
 def _windows(runs: list[_SortedRun]) -> Iterator[list[tuple[int, int]]]:
-    """Stretches of the order of terms, each with where it begins and ends in every run."""
+    """Divide the order of terms into windows; yield the bounds of each window in every run."""
     pivots = sorted({run.terms[i] for run in runs for i in range(_WINDOW, len(run.terms), _WINDOW)})
     cuts = [[run.terms.place(pivot) for run in runs] for pivot in pivots]
     for low, high in pairwise([[0] * len(runs), *cuts, [len(run.terms) for run in runs]]):
@@ -280,7 +280,11 @@ def _merge_columns(run: _SortedRun) -> Beliefs:
 
 
 def _packed(run: _SortedRun, space: Space) -> tuple[Int64s, Int32s] | None:
-    """Each row as one number, sorted, and the predicates; None if a number cannot hold a row."""
+    """Pack each row into one number, sorted; None if a number cannot hold a row.
+
+    Returns:
+        The numbers, and the predicates, which they number anew.
+    """
     n_terms = len(run.terms)
     rows = run.rows.reshape(-1, 3)
     used = np.zeros(n_terms, dtype=bool)
@@ -299,7 +303,7 @@ def _packed(run: _SortedRun, space: Space) -> tuple[Int64s, Int32s] | None:
 
 
 def _merge_keys(terms: Terms, key: Int64s, predicates: Int32s, space: Space) -> Beliefs:
-    """Of equal triples the last has the largest role."""
+    """Unpack the rows, each triple once: of equal triples the last has the largest role."""
     last = np.ones(len(key), dtype=bool)
     for low in range(0, len(key) - 1, _STEP):
         triple = key[low : low + _STEP + 1] // _ROLES

@@ -1,4 +1,4 @@
-"""Names: what people read instead of IRIs."""
+"""Names: the words that people read in place of IRIs."""
 
 import re
 import urllib.parse
@@ -26,7 +26,7 @@ class Names:
     """The language that people read; a label without a language is the next best."""
 
     def of(self, term: int) -> str:
-        """The label of a term by its number."""
+        """Name a term, given by its number."""
         best: tuple[int, int, str] | None = None
         rows, subject = self._rows
         for row in rows[np.searchsorted(subject, term) : np.searchsorted(subject, term, "right")]:
@@ -41,11 +41,11 @@ class Names:
         return best[2] if best else readable(self.beliefs.terms[term])
 
     def sentence(self, row: int) -> str:
-        """A row in words, such as "Joe Louis Arena (Stadium) is home stadium of Red Wings (Sports Team)"."""
+        """Put a row into words: "Joe Louis Arena (Stadium) is home stadium of Red Wings (Sports Team)"."""
         return self.in_words(self.beliefs.triple(row))
 
     def in_words(self, triple: Triple) -> str:
-        """A triple in words; it need not be one of the graph."""
+        """Put a triple into words; it need not be in the graph."""
         s, p, o = triple
         if p == f"<{RDF_TYPE}>":
             return f"{self.name(s)} is a {self.name(o)}"
@@ -53,11 +53,11 @@ class Names:
 
     @property
     def label_predicates(self) -> set[int]:
-        """The numbers of the predicates that give names."""
+        """The numbers of the label properties that the graph uses."""
         return {number for number in self._numbers if number is not None}
 
     def name(self, text: str) -> str:
-        """Name a term; it need not be one of the graph."""
+        """Name a term, given by its text; it need not be in the graph."""
         term = self.beliefs.terms.find(text)
         return readable(text) if term is None else self.of(term)
 
@@ -86,18 +86,18 @@ class Names:
 
     @cached_property
     def _rows(self) -> tuple[Int32s, Int32s]:
-        """The rows that label something, and their subjects."""
+        """The rows with a label property, and their subjects."""
         rows = np.flatnonzero(np.isin(self.beliefs.p, list(self.label_predicates))).astype(np.int32)
         return rows, self.beliefs.s[rows]
 
 
 def _as_verb(name: str) -> str:
-    """What a thing is of another reads better with "is"."""
+    """Put "is" before a name such as "capital of", which reads better so."""
     return f"is {name}" if re.fullmatch(r"(?!is )(?!\w+s of)[a-z][\w ]* of", name) else name
 
 
 def last_part(term: str) -> str:
-    """Cut an IRI term after its last separator, of which one at the end does not count.
+    """Return the part of an IRI term after its last separator, not counting separators at the end.
 
     >>> last_part("<http://example.org/Joe_Louis_Arena/>"), last_part("<urn:isbn:123>")
     ('Joe_Louis_Arena', '123')
@@ -106,7 +106,7 @@ def last_part(term: str) -> str:
 
 
 def readable(term: str) -> str:
-    """Words for a term that has no label.
+    """Make words for a term without a label.
 
     >>> readable("<http://example.org/nell/homeStadiumOf>")
     'home stadium of'

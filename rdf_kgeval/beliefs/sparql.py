@@ -1,4 +1,4 @@
-"""The beliefs as an in-memory SPARQL store, and the way back from its answers to rows."""
+"""The beliefs as a SPARQL store in memory, and the rows that its answers mean."""
 
 import io
 from functools import cached_property
@@ -9,10 +9,10 @@ from rdf_kgeval.beliefs.table import Beliefs
 
 
 class BeliefStore:
-    """pyoxigraph over the beliefs; the store is made when it is first asked.
+    """A pyoxigraph store of the beliefs, built on first use.
 
-    It keeps a number's value, not its spelling: `"01"^^xsd:integer` comes back as `"1"^^xsd:integer`, so that
-    an answer stands for every term of the graph that is respelt so.
+    It keeps the value of a number, not its lexical form: `"01"^^xsd:integer` comes back as
+    `"1"^^xsd:integer`, so that an answer means every term of the graph that has this value.
     """
 
     def __init__(self, beliefs: Beliefs) -> None:
@@ -20,7 +20,7 @@ class BeliefStore:
 
     @cached_property
     def store(self) -> ox.Store:
-        """All rows, in their graphs."""
+        """The store with all rows, in their graphs."""
         store = ox.Store()
         text = io.BytesIO()
         for _, (s, p, o, g) in self.beliefs.quads():
@@ -31,12 +31,12 @@ class BeliefStore:
         return store
 
     def rows(self, s: str, p: str, o: str) -> list[int]:
-        """The rows that a triple of the store stands for."""
+        """Find the rows that a triple of the store means."""
         found = (self.beliefs.find(s, p, spelling) for spelling in self.spellings(o))
         return [row for row in found if row is not None]
 
     def spellings(self, term: str) -> list[str]:
-        """The term, and how else the graph may spell what the store gives back as it."""
+        """List the terms of the graph that the store returns as this one: itself, and other lexical forms."""
         return [term, *self._respelt.get(term, [])]
 
     @cached_property

@@ -36,7 +36,7 @@ class Terms(Sequence[str]):
         self.block = block
         self.offsets = offsets
         self.text = block.data
-        """The block as bytes; slices of it make no copy."""
+        """The block as bytes; slicing it copies nothing."""
 
     @classmethod
     def of(cls, terms: Iterable[str]) -> "Terms":
@@ -67,16 +67,16 @@ class Terms(Sequence[str]):
         return str(self.text[self.offsets.item(i) : self.offsets.item(i + 1)], "utf-8")
 
     def place(self, term: str) -> int:
-        """How many terms come before this one."""
+        """Return the number of terms that come before this one."""
         return bisect_left(self, term)
 
     def find(self, term: str) -> int | None:
-        """The number of a term, or None where it is not in the table."""
+        """Return the number of a term; None where it is not in the table."""
         i = self.place(term)
         return i if i < len(self) and self[i] == term else None
 
     def starting(self, prefix: str) -> slice:
-        """The run of terms that start with `prefix`."""
+        """Return the slice of terms that start with `prefix`."""
         return slice(self.place(prefix), self.place(prefix + "\U0010ffff"))
 
     def is_text(self) -> bool:
@@ -94,10 +94,10 @@ class Terms(Sequence[str]):
 
 
 class Role(IntEnum):
-    """What a row is for; when a triple comes with several roles, the largest counts."""
+    """The use of a row; of several roles of a triple, the largest counts."""
 
     BACKGROUND = 0
-    """In the source but not to be evaluated: a free atom, never asked, counted or published."""
+    """In the source but not evaluated: a free atom, never asked, counted or published."""
     BELIEF = 1
     """To be evaluated."""
     UNKNOWN = 2
@@ -116,10 +116,10 @@ class Beliefs:
     o: Int32s
     role: UInt8s
     graph_row: Int32s
-    """With `graph_term`: which rows stand in which named graphs, sorted."""
+    """With `graph_term`, pairs of a row and a named graph that it is in, sorted."""
     graph_term: Int32s
     frame: SamplingFrame | None = None
-    """The population, where these are only a part of it."""
+    """The population, where these beliefs are only a sample of it."""
 
     def __post_init__(self) -> None:
         for column in (self.s, self.p, self.o, self.role, self.graph_row, self.graph_term):
@@ -135,16 +135,16 @@ class Beliefs:
 
     @property
     def n_beliefs(self) -> int:
-        """How many rows are to be evaluated."""
+        """The number of rows to be evaluated."""
         return len(self.rows)
 
     @property
     def n_population(self) -> int:
-        """How many beliefs there are, here or where they were drawn from."""
+        """The number of beliefs in the population."""
         return self.frame.total if self.frame else self.n_beliefs
 
     def population(self) -> dict[str, int]:
-        """How many beliefs each predicate has, here or where they were drawn from, by IRI, most first."""
+        """Count the beliefs of the population by predicate IRI, most first."""
         if self.frame is None:
             return self.by_predicate()
         sizes = sorted(self.frame.sizes.items(), key=lambda item: (-item[1], item[0]))
@@ -152,7 +152,7 @@ class Beliefs:
 
     @cached_property
     def weights(self) -> Float64s:
-        """By row to be evaluated: how many beliefs of the population it stands for."""
+        """By row to be evaluated, the number of beliefs of the population that it represents."""
         weights = np.ones(len(self.rows))
         if self.frame:
             place = self.frame.place[self.rows]
@@ -165,7 +165,7 @@ class Beliefs:
         return weights
 
     def identity(self) -> Iterator[memoryview]:
-        """The bytes that tell what is evaluated."""
+        """Yield the bytes that identify what is evaluated."""
         if self.frame:
             yield memoryview(self.frame.fingerprint())
             return
@@ -174,24 +174,24 @@ class Beliefs:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the table and its columns take."""
+        """The size of the terms and columns, in bytes."""
         columns = (self.s, self.p, self.o, self.role, self.graph_row, self.graph_term)
         return sum(c.nbytes for c in (self.terms.block, self.terms.offsets, *columns))
 
     def triple(self, row: int) -> Triple:
-        """Subject, predicate and object of a row as N-Triples terms."""
+        """Return subject, predicate and object of a row as N-Triples terms."""
         return self.terms[self.s[row]], self.terms[self.p[row]], self.terms[self.o[row]]
 
     def line(self, row: int) -> str:
-        """The row as a canonical N-Triples line, without the line feed."""
+        """Write a row as a canonical N-Triples line, without the line feed."""
         return "{} {} {} .".format(*self.triple(row))
 
     def id(self, row: int) -> str:
-        """The row's lasting name: the SHA-256 of its line, in hexadecimal."""
+        """Return a row's permanent id: the SHA-256 of its line, in hexadecimal."""
         return hashlib.sha256(self.line(row).encode()).hexdigest()
 
     def row(self, id_: str) -> int:
-        """The row with an id, or with an id that starts so.
+        """Find the row with an id, or with an id that starts with this one.
 
         Raises:
             InputError: no row has such an id, or several have.
@@ -229,13 +229,13 @@ class Beliefs:
 
     @cached_property
     def id_rank(self) -> Int32s:
-        """The place of each row in the order of their ids."""
+        """The rank of each row in the order of ids."""
         rank = np.empty(len(self), np.int32)
         rank[self.ids[1]] = np.arange(len(self), dtype=np.int32)
         return rank
 
     def find(self, s: str, p: str, o: str) -> int | None:
-        """The row of a triple of N-Triples terms, or None."""
+        """Find the row of a triple of N-Triples terms; None where there is none."""
         wanted = tuple(self.terms.find(term) for term in (s, p, o))
         low, high = 0, len(self)
         for column, term in zip((self.s, self.p, self.o), wanted, strict=True):
@@ -249,22 +249,22 @@ class Beliefs:
         return low if low < high else None
 
     def is_blank(self) -> Bools:
-        """Which terms are blank nodes."""
+        """Mark the terms that are blank nodes."""
         blank = np.zeros(len(self.terms), dtype=bool)
         blank[self.terms.starting("_:")] = True
         return blank
 
     def by_predicate(self, role: Role = Role.BELIEF) -> dict[str, int]:
-        """How many rows of a role each predicate has, by IRI, most first."""
+        """Count the rows of a role by predicate IRI, most first."""
         return self._count(self.p[self.role == role])
 
     def by_class(self) -> dict[str, int]:
-        """How many instances the graph asserts for each class, by IRI, most first."""
+        """Count the instances that the graph asserts by class IRI, most first."""
         rdf_type = self.terms.find(f"<{RDF_TYPE}>")
         return self._count(self.o[self.p == rdf_type]) if rdf_type is not None else {}
 
     def instances(self) -> dict[int, Int32s]:
-        """The instances that the graph asserts for each class, as terms."""
+        """Map each class to the instances that the graph asserts, as terms."""
         rdf_type = self.terms.find(f"<{RDF_TYPE}>")
         typed = self.p == (-1 if rdf_type is None else rdf_type)
         return {int(c): self.s[typed & (self.o == c)] for c in np.unique(self.o[typed])}
@@ -275,15 +275,15 @@ class Beliefs:
         return {iri(self.terms[numbers[i]]): int(counts[i]) for i in order}
 
     def with_roles(self, role: UInt8s) -> "Beliefs":
-        """The same triples with other roles."""
+        """Return the same triples with other roles."""
         return replace(self, role=role)
 
     def with_frame(self, frame: SamplingFrame) -> "Beliefs":
-        """The same triples as a part of a population."""
+        """Return the same triples as a sample of a population."""
         return replace(self, frame=frame)
 
     def quads(self) -> Iterator[tuple[int, Quad]]:
-        """Every row once for each of its graphs, or once in the default graph."""
+        """Yield every row once for each of its graphs, or once in the default graph."""
         first = np.searchsorted(self.graph_row, np.arange(len(self) + 1))
         for row in range(len(self)):
             s, p, o = self.triple(row)
@@ -339,7 +339,7 @@ class Beliefs:
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise damaged(folder / "frame.json", str(error)) from error
         beliefs = cls(terms, **column, frame=frame)
-        beliefs.__dict__["ids"] = ids  # what the cached property would take a minute to find in a large graph
+        beliefs.__dict__["ids"] = ids  # saves the cached property a minute in a large graph
         return beliefs
 
 
@@ -348,4 +348,4 @@ _KINDS: dict[str, type] = {
     "graph_row": np.int32, "graph_term": np.int32, "id": np.uint64, "id_row": np.int32,
 }  # fmt: skip
 _STEP = 1 << 16
-"""Rows or terms that are worked on at a time."""
+"""Rows or terms to process at a time."""

@@ -1,4 +1,4 @@
-"""Terms: the one place where rdflib's, pyoxigraph's and SPARQL JSON's terms become ours.
+"""Convert the terms of rdflib, pyoxigraph and SPARQL JSON into ours, and back, in one place.
 
 A term is its canonical N-Triples text; language tags are in lower case, their value space in RDF 1.1.
 """
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def iri(term: str) -> str:
-    """The IRI of an N-Triples IRI term; any other term as it is."""
+    """Return the IRI of an N-Triples IRI term, and any other term unchanged."""
     return term[1:-1] if term.startswith("<") and not term.startswith("<<") else term
 
 
 def local_name(iri: str, separators: str = "/#") -> str:
-    """Cut an IRI after the last of the separators; nothing is left of one that ends in a separator.
+    """Return the part of an IRI after its last separator; it is empty where the IRI ends in one.
 
     >>> local_name("http://example.org/nell#Stadium"), local_name("urn:isbn:123"), local_name("urn:x", ":")
     ('Stadium', 'urn:isbn:123', 'x')
@@ -31,7 +31,7 @@ def local_name(iri: str, separators: str = "/#") -> str:
 
 
 def iri_term(text: str) -> str:
-    """An IRI, with or without angle brackets, as an N-Triples term."""
+    """Convert an IRI, with or without angle brackets, into an N-Triples term."""
     try:
         return str(ox.NamedNode(text[1:-1] if text.startswith("<") and text.endswith(">") else text))
     except ValueError as error:
@@ -42,14 +42,14 @@ def iri_term(text: str) -> str:
 
 
 def parse_term(term: str) -> ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple:
-    """The pyoxigraph term of an N-Triples term."""
+    """Convert an N-Triples term into pyoxigraph's."""
     (quad,) = ox.parse(f"<x:> <x:> {term} .", format=ox.RdfFormat.N_TRIPLES)
     parsed: ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple = quad.object
     return parsed
 
 
 def to_rdflib(term: object) -> "rdflib.term.Identifier":
-    """The rdflib term of a pyoxigraph term, spelled as it was."""
+    """Convert a pyoxigraph term into rdflib's, with the same lexical form."""
     import rdflib
 
     if isinstance(term, ox.NamedNode):
@@ -65,12 +65,12 @@ def to_rdflib(term: object) -> "rdflib.term.Identifier":
 
 
 def oxigraph_text(term: object) -> str:
-    """The N-Triples text of a pyoxigraph term; str() leaves out the brackets of a triple term."""
+    """Convert a pyoxigraph term into N-Triples; str() leaves out the brackets of a triple term."""
     return f"<<( {term} )>>" if isinstance(term, ox.Triple) else str(term)
 
 
 def json_term(binding: Mapping[str, Any]) -> str:
-    """The N-Triples term of a SPARQL JSON binding; ValueError where it is not valid RDF."""
+    """Convert a SPARQL JSON binding into an N-Triples term; ValueError where it is not valid RDF."""
     kind, value = binding["type"], binding["value"]
     if kind == "triple":
         s, p, o = (json_term(value[part]) for part in ("subject", "predicate", "object"))
@@ -90,7 +90,7 @@ def json_term(binding: Mapping[str, Any]) -> str:
 
 
 def from_rdflib(graph: "rdflib.Graph") -> Iterator[ox.Quad]:
-    """The quads of an rdflib Graph or Dataset."""
+    """Yield the quads of an rdflib Graph or Dataset."""
     import rdflib
 
     convert = _RdflibTerms()
@@ -106,12 +106,12 @@ def from_rdflib(graph: "rdflib.Graph") -> Iterator[ox.Quad]:
 
 
 def rdflib_term(term: "rdflib.term.Node") -> str:
-    """The N-Triples term of an rdflib term."""
+    """Convert an rdflib term into an N-Triples term."""
     return str(_RdflibTerms()[term])
 
 
 class _RdflibTerms(dict[Any, Any]):
-    """rdflib terms to pyoxigraph's, each converted once."""
+    """The pyoxigraph terms of rdflib terms, each converted once."""
 
     def __missing__(self, term: Any) -> Any:
         import rdflib

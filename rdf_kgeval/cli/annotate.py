@@ -10,8 +10,8 @@ import typer
 from rdf_kgeval.cli.options import AsJson, Chosen, RunArgument, takes
 from rdf_kgeval.cli.oracle import ask_all, pages
 from rdf_kgeval.cli.output import report
-from rdf_kgeval.cli.terminal import say, write_whole
-from rdf_kgeval.common.disk import read_plain
+from rdf_kgeval.cli.terminal import say
+from rdf_kgeval.common.disk import read_plain, write_text
 from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.errors import InputError, RunError
 from rdf_kgeval.evaluation.settings import Settings
@@ -55,7 +55,7 @@ def serve(
 
         if not guidelines.is_file():
             raise InputError(f"there is no file {printable(str(guidelines))}")
-        write_whole(RunLayout(run).guidelines, read_guidelines(guidelines))
+        write_text(RunLayout(run).guidelines, read_guidelines(guidelines))
     consult = pages(annotators=annotator or ["me"], experts=expert or (), host=host, port=port)
     evaluation = ask_all(opened, consult, method)
     report(evaluation, as_json, time.perf_counter() - begin)
@@ -90,13 +90,13 @@ def export(
             raise InputError(f"nothing to ask: {evaluation.stopped}")
         rows = list(task_rows(evaluation, requests))
         exported = {*_exported(run), *(row["task"] for row in rows)}
-        write_whole(RunLayout(run).exported, "".join(f"{task}\n" for task in sorted(exported)))
+        write_text(RunLayout(run).exported, "".join(f"{task}\n" for task in sorted(exported)))
         text = FORMATS[to](rows)
         left = evaluation.graph.n_beliefs - len(evaluation.asked) - len(rows)
     if output is None:
         typer.echo(text, nl=False)
     else:
-        write_whole(output, text)
+        write_text(output, text)
     say(f"{plural(len(rows), 'task')}")
     if left and len(rows) < tasks:
         say("note: what is asked after these depends on the answers; import them, then export again")

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from rdf_kgeval.cli.options import AsJson, Chosen, Config, RunArgument, SourceOptions, takes
-from rdf_kgeval.cli.terminal import print_json, progress_bar, write_whole
+from rdf_kgeval.cli.terminal import print_json, progress_bar
+from rdf_kgeval.common.disk import write_text
 from rdf_kgeval.evaluation.settings import Settings, methods_of
 
 
@@ -109,7 +110,7 @@ def compare(
     if report is not None:
         from rdf_kgeval.publishing.report.comparison import comparison_page
 
-        write_whole(report, comparison_page(trials, rows, float(gold.mean())))
+        write_text(report, comparison_page(trials, rows, float(gold.mean())))
     if as_json:
         print_json({"rows": rows})
     else:

@@ -59,7 +59,7 @@ def mine(
     from rdf_kgeval.rules.mining.mine import mine as mine_rules
     from rdf_kgeval.rules.mining.options import MiningOptions
     from rdf_kgeval.rules.ontology import read_ontology
-    from rdf_kgeval.rules.write import refuse_taken, write_shacl, write_templates
+    from rdf_kgeval.rules.write import WRITERS, check_absent
     from rdf_kgeval.runs.run import open_run
     from rdf_kgeval.sources.endpoint.client import Endpoint
     from rdf_kgeval.sources.load import Sources, load
@@ -67,8 +67,8 @@ def mine(
 
     if not files and not endpoint:
         raise typer.BadParameter("give a FILE, a run directory, - for standard input, or --endpoint URL")
-    if format_ not in ("rq", "shacl"):
-        raise typer.BadParameter("give --format rq or --format shacl")
+    if format_ not in WRITERS:
+        raise typer.BadParameter(f"give {' or '.join(f'--format {name}' for name in WRITERS)}")
     options = MiningOptions(
         max_length=max_length,
         constants=constants,
@@ -79,7 +79,7 @@ def mine(
         max_per_head=max_per_head,
         max_walks=max_walks,
     )
-    refuse_taken(output)
+    check_absent(output)
     known = read_ontology(*ontology) if ontology else []
     with progress_bar() as progress, tempfile.TemporaryDirectory(prefix="kgeval-") as pages:
         if files and len(files) == 1 and files[0].is_dir():
@@ -101,5 +101,5 @@ def mine(
             f"confidence of {min_confidence:g} in this graph of {plural(len(beliefs), 'triple')}; lower "
             "--min-support, --min-head-coverage or --min-confidence"
         )
-    (write_templates if format_ == "rq" else write_shacl)(mined, output)
+    WRITERS[format_](mined, output)
     say(f"{plural(len(mined), 'rule')}: {printable(str(output))}")

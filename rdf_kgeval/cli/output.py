@@ -142,9 +142,7 @@ def write_back_to(
     say(f"{plural(triples, 'triple')} written to the graph {term}")
 
 
-def report_to(
-    evaluation: "Evaluation", path: Path, format_: str = "html", **thresholds: Any
-) -> None:
+def report_to(evaluation: "Evaluation", path: Path, format_: str = "html", **thresholds: Any) -> None:
     """Write the report to a file."""
     from rdf_kgeval.pipeline import publish
 

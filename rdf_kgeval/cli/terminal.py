@@ -5,16 +5,12 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from rdf_kgeval.common.text import printable
-from rdf_kgeval.errors import InputError
-
 if TYPE_CHECKING:
-    from rdf_kgeval.sources.files import Progress
+    from rdf_kgeval.common.progress import Progress
 
 
 def print_json(value: object) -> None:
@@ -38,21 +34,6 @@ def open_browser(link: str) -> None:
 
         # Some browsers return only when they are closed.
         threading.Thread(target=webbrowser.open, args=(link,), daemon=True).start()
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file as a whole or not at all.
-
-    Raises:
-        InputError: it cannot be written.
-    """
-    new = path.with_name(path.name + ".new")
-    try:
-        new.write_text(text, encoding="utf-8")
-        new.replace(path)
-    except OSError as error:
-        new.unlink(missing_ok=True)
-        raise InputError(f"{printable(str(path))} cannot be written: {error.strerror}") from error
 
 
 @contextmanager

@@ -1,1 +1,16 @@
-"""What knows nothing of graphs: text, arrays and logs on disk, memory, compiled code."""
+"""Common: what knows nothing of graphs.
+
+Modules, in reading order:
+    text: text made safe for a terminal; plurals.
+    disk: files: read plainly, written whole or not at all.
+    arrays: arrays on disk, mapped into memory and checked.
+    types: one name for each type of array.
+    registry: names that users may choose, loaded when chosen.
+    progress: how far a long task is.
+    jsonlog: append-only logs that lose no record.
+    validation: values from JSON against their annotations.
+    memory: memory limits, and sizes in words.
+    extras: packages that only some users need.
+    jit: kernels: functions compiled by numba.
+    http/: requests with a deadline, credentials, documents by IRI.
+"""

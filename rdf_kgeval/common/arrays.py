@@ -1,4 +1,4 @@
-"""Arrays on disk: .npy files that are mapped into memory, and looked at before compiled code trusts them."""
+"""Arrays on disk: .npy files, mapped into memory and checked before compiled code trusts them."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -34,15 +34,15 @@ def _map(path: Path, kind: np.dtype[Any]) -> NDArray[Any]:
         array = np.lib.format.open_memmap(path, mode="r")
     except OSError as error:
         raise damaged(path, error.strerror or str(error)) from error
-    except Exception as error:  # what numpy raises of a header depends on how it is broken
+    except Exception as error:  # numpy raises various errors for broken headers
         raise damaged(path, str(error)) from error
     if array.dtype != kind or array.ndim != (2 if path.stem == "latent" else 1):
         raise damaged(path, f"it holds {array.dtype} and not {kind}")
-    return np.asarray(array)  # a memmap costs more than the look at memory that it is asked for
+    return np.asarray(array)  # reading an element of a memmap is slow
 
 
 def damaged(path: Path, reason: str) -> RunError:
-    """A file of a run that cannot be used; what people said is not in it."""
+    """Return the error for a file of a run that cannot be used; it is never the file with the verdicts."""
     reason = printable(reason.partition("\n")[0], 200)
     return RunError(
         f"{printable(str(path))} is missing or damaged ({reason}); restore it from a copy, or make the run "
@@ -57,7 +57,7 @@ def check_range(path: Path, array: NDArray[Any], top: int, low: int = 0) -> None
 
 
 def check_starts(path: Path, array: NDArray[Any], rows: int, end: int, least: int = 0) -> None:
-    """Refuse what does not cut `end` entries into so many rows of at least `least`."""
+    """Refuse pointers that do not cut `end` entries into `rows` rows of at least `least`."""
     if len(array) != rows + 1 or array[0] != 0 or array[-1] != end or (np.diff(array) < least).any():
         raise damaged(path, "it does not fit the files beside it")
 

@@ -1,13 +1,20 @@
-"""Ordinary files: reading one neither waits nor goes on for ever, as a pipe or a device would."""
+"""Files: read from ordinary ones only, written whole or not at all."""
 
 import errno
+import hashlib
 import os
+import shutil
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from rdf_kgeval.common.text import printable
+from rdf_kgeval.errors import InputError
 
 
 def read_plain(path: Path) -> bytes:
-    """The content of an ordinary file.
+    """Read an ordinary file: it neither blocks nor goes on for ever, as a pipe or a device would.
 
     Raises:
         OSError: it cannot be read, or is something else.
@@ -23,3 +30,70 @@ def read_plain(path: Path) -> bytes:
             return file.read()
     finally:
         os.close(handle)
+
+
+def read_text(path: Path) -> str:
+    """Read a text file that a user names, with its line ends as they are.
+
+    Raises:
+        InputError: it cannot be read, or is not UTF-8.
+    """
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{printable(str(path))} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{printable(str(path))} is not UTF-8 text; save it as UTF-8") from error
+
+
+@contextmanager
+def replacing(path: Path, suffix: str = ".new") -> Iterator[Path]:
+    """Write a file or folder whole or not at all.
+
+    Yields the path to write to, beside the final one; when the block ends, it is renamed. When the block
+    raises an error, what it wrote is removed. A folder that was there before is never removed.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    new = path.with_name(path.name + suffix)
+    is_foreign = new.is_dir()
+    try:
+        yield new
+        sync(new)
+        new.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            if not new.is_dir():
+                new.unlink()
+            elif not is_foreign:
+                shutil.rmtree(new)
+        raise
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file that a user names, whole or not at all.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    try:
+        with replacing(path) as new:
+            new.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{printable(str(path))} cannot be written: {error.strerror}") from error
+
+
+def sync(path: Path) -> None:
+    """Flush a file or folder to disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

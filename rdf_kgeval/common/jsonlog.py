@@ -80,7 +80,7 @@ class JsonLog(Generic[R]):
         self._size += len(lines)
 
     def _cut(self) -> None:
-        """Take off what follows the last whole record."""
+        """Cut off what follows the last whole record."""
         try:
             if os.fstat(self._file).st_size != self._size:
                 os.ftruncate(self._file, self._size)
@@ -95,7 +95,7 @@ class JsonLog(Generic[R]):
         )
 
     def close(self) -> None:
-        """Let other processes have the log."""
+        """Release the log for other processes."""
         os.close(self._file)
 
     def __enter__(self) -> Self:
@@ -108,7 +108,7 @@ class JsonLog(Generic[R]):
 
 
 def read_records(path: Path, noun: str, read: Callable[[dict[str, Any]], R]) -> list[R]:
-    """All whole records of a log; none where there is no log yet."""
+    """Read all whole records of a log; an absent log has none."""
     return _parse(_read(path), path, noun, read)[0]
 
 
@@ -122,7 +122,7 @@ def _read(path: Path) -> bytes:
 
 
 def _parse(data: bytes, path: Path, noun: str, read: Callable[[dict[str, Any]], R]) -> tuple[list[R], int]:
-    """The whole records, and the bytes that they take; a torn last line is none.
+    """Return the whole records, and the bytes that they take; a torn last line does not count.
 
     A last record that lacks only its line feed is whole: it may have been acknowledged.
     """
@@ -144,7 +144,7 @@ def _parse(data: bytes, path: Path, noun: str, read: Callable[[dict[str, Any]], 
 
 
 def _is_whole(line: bytes) -> bool:
-    """Whether a line without its end is more than a process leaves that dies while it writes."""
+    """Tell damage from the torn line that a process leaves when it dies while writing."""
     text = line.decode(errors="replace").lstrip("\0")
     if not text.startswith("{"):
         return bool(text)

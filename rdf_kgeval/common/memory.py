@@ -1,4 +1,4 @@
-"""Where large arrays live: in memory or, under a limit, in files that the system can take out of memory."""
+"""Memory limits: large arrays are in memory or, under a limit, in files that the system can page out."""
 
 import math
 import os
@@ -14,14 +14,14 @@ from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
 
 LEAST = 500_000_000
-"""Python, compiled code and working space take so much before there is any graph."""
+"""Bytes that Python, compiled code and working space take before any graph is loaded."""
 _LARGE = 64
 """An array that takes more than this part of the limit goes to disk."""
 _UNITS = ("B", "KB", "MB", "GB", "TB")
 
 
 class Space:
-    """Gives out arrays; under a limit, large ones are mapped from files that vanish with the process."""
+    """Allocates arrays; under a limit, large ones are mapped from files that vanish with the process."""
 
     def __init__(self, limit: int | None = None, folder: Path | None = None) -> None:
         """Set the limit.
@@ -33,28 +33,28 @@ class Space:
         self.limit = limit
         self.folder = folder
         self.spilled = 0
-        """Bytes of arrays that were put on disk so far."""
+        """Bytes of arrays on disk."""
         self.joined = 0
-        """Bytes that joins were seen to have on disk at a time, at most."""
+        """Most bytes that joins had on disk at one time."""
 
     def share(self, part: float) -> int | None:
-        """A part of the limit in bytes; None without a limit."""
+        """Return a part of the limit in bytes; None without a limit."""
         return None if self.limit is None else int(self.limit * part)
 
     def empty(self, shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
-        """An array to be filled."""
+        """Allocate an array to be filled."""
         kind = np.dtype(dtype)
         size = math.prod(shape if isinstance(shape, tuple) else (shape,)) * kind.itemsize
         if self.limit is None or size * _LARGE < self.limit:
             return np.empty(shape, kind)
         with tempfile.TemporaryFile(dir=self.folder) as file:
-            # Reserved now: a full disk is an error here, and the end of the process once it is mapped.
+            # Reserved now: a full disk raises an error here, but would kill the process once mapped.
             os.posix_fallocate(file.fileno(), 0, size)
             self.spilled += size
             return np.asarray(np.memmap(file, kind, "r+", shape=shape))
 
     def kept(self, array: NDArray[Any]) -> NDArray[Any]:
-        """The array itself, or a copy on disk if it is large."""
+        """Return the array itself, or a copy on disk if it is large."""
         if self.limit is None or array.nbytes * _LARGE < self.limit:
             return array
         copy = self.empty(array.shape, array.dtype)
@@ -63,16 +63,16 @@ class Space:
 
     @property
     def note(self) -> str | None:
-        """What was put on disk, in a sentence."""
+        """Say in a sentence what was put on disk."""
         if self.limit is None:
             return None
         parts = [
-            f"{in_words(size)} of {what}"
+            f"{format_size(size)} of {what}"
             for size, what in ((self.spilled, "arrays"), (self.joined, "joins"))
             if size
         ]
         kept = f"{' and '.join(parts) or 'nothing'} went to disk"
-        return f"within the memory limit of {in_words(self.limit)}, {kept}"
+        return f"within the memory limit of {format_size(self.limit)}, {kept}"
 
 
 RAM = Space()
@@ -80,7 +80,7 @@ RAM = Space()
 
 
 def parse_size(text: str) -> int:
-    """Bytes, as a user writes them.
+    """Read a number of bytes as users write it.
 
     >>> parse_size("2GB"), parse_size("1.5 GiB")
     (2000000000, 1610612736)
@@ -91,15 +91,16 @@ def parse_size(text: str) -> int:
     size = int(float(match[1]) * (1024 if match[3] else 1000) ** " KMGT".index(match[2].upper() or " "))
     if size < LEAST:
         raise InputError(
-            f"a memory limit of {in_words(size)} is too little to work in; give at least {in_words(LEAST)}"
+            f"a memory limit of {format_size(size)} is too little to work in; "
+            f"give at least {format_size(LEAST)}"
         )
     return size
 
 
-def in_words(size: int) -> str:
-    """Bytes for people.
+def format_size(size: int) -> str:
+    """Write a number of bytes for people.
 
-    >>> in_words(2_000_000_000), in_words(999)
+    >>> format_size(2_000_000_000), format_size(999)
     ('2.0 GB', '999 B')
     """
     power = min(len(_UNITS) - 1, int(math.log10(max(size, 1)) // 3))

@@ -9,7 +9,7 @@ Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
 UInt8s = NDArray[np.uint8]
 UInt32s = NDArray[np.uint32]
-"""Indices without a sign: compiled code need not ask whether they count from the end."""
+"""Unsigned indices: compiled code need not check whether they count from the end."""
 UInt64s = NDArray[np.uint64]
 Float32s = NDArray[np.float32]
 Float64s = NDArray[np.float64]

@@ -1,4 +1,4 @@
-"""Types of what was read from JSON: a value is what its annotation says, or it is refused."""
+"""Validation of what was read from JSON: a value is what its annotation says, or it is refused."""
 
 import math
 import types
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def checked(record: T) -> T:
-    """A dataclass, if its fields hold what they are annotated with.
+    """Return a dataclass if its fields hold what they are annotated with.
 
     Raises:
         TypeError: one does not.
@@ -26,7 +26,7 @@ _hints = cache(get_type_hints)
 
 
 def fits(value: object, hint: Any) -> bool:
-    """Whether a value is of a type; a dict as `hint` gives the type of each entry that must be there.
+    """Check that a value is of a type; a dict as `hint` gives the type of each required entry.
 
     Numbers are finite and text can be written as UTF-8.
     """

@@ -30,8 +30,8 @@ class Bindings:
     """One row for each solution."""
 
 
-def solve(store: BeliefStore, rule: Rule, limit: int) -> Bindings | None:
-    """All solutions for the rule's variables, or None if there are more than `limit`."""
+def find_bindings(store: BeliefStore, rule: Rule, limit: int) -> Bindings | None:
+    """Find all solutions for the rule's variables; return None if there are more than `limit`."""
     wanted = sorted({v for p in (*rule.body, rule.head) for v in variables(p)})
     try:
         found = store.store.query(rule.to_select(), use_default_graph_as_union=True)

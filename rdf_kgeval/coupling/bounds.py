@@ -26,12 +26,12 @@ class Relation:
 
     @property
     def source(self) -> str:
-        """The table under its alias."""
+        """Return the table under its alias."""
         return f"{self.table} AS {self.alias}"
 
 
 class Degrees:
-    """How many atoms a predicate has, and at most with one subject or one object."""
+    """The number of atoms of a predicate, and the most with one subject or one object."""
 
     def __init__(self, s: Int32s, p: Int32s, o: Int32s) -> None:
         self._columns = (s, p, o)
@@ -58,7 +58,7 @@ class Degrees:
         return found
 
     def bound(self, relations: list[Relation]) -> float:
-        """An upper bound of the number of rows of a join."""
+        """Bound the number of rows of a join from above."""
         bounds = []
         for root in relations:
             tree = _spanning_tree(root, relations)
@@ -67,7 +67,7 @@ class Degrees:
         return min(bounds)
 
     def most(self, relation: Relation, keys: Iterable[str]) -> float:
-        """How many rows of a relation at most agree on the variables `keys`."""
+        """Return the most rows of a relation that agree on the variables `keys`."""
         if relation.predicate is None:
             return float(self._all) if relation.table == "atom" else float("inf")
         if not self._all:
@@ -80,7 +80,7 @@ class Degrees:
 
 
 def count_queries(relations: list[Relation]) -> Iterator[str]:
-    """SQL for upper bounds of the number of rows of a join, each from one tree of the relations."""
+    """Yield SQL for upper bounds of the number of rows of a join, each from one tree of the relations."""
     for root in relations:
         yield _count_tree(root, _spanning_tree(root, relations))
 
@@ -88,7 +88,7 @@ def count_queries(relations: list[Relation]) -> Iterator[str]:
 def _spanning_tree(
     root: Relation, relations: list[Relation]
 ) -> Mapping[str, list[tuple[Relation, list[str]]]]:
-    """The children of each relation with the variables they share, joining on the most variables first."""
+    """Find the children of each relation and the variables shared, joining on the most variables first."""
     tree: dict[str, list[tuple[Relation, list[str]]]] = {r.alias: [] for r in relations}
     done, left = [root], [r for r in relations if r is not root]
     while left:
@@ -121,5 +121,5 @@ def _count_tree(
 
 
 def all_of(conditions: list[str]) -> str:
-    """Conditions joined by AND."""
+    """Join conditions by AND."""
     return " AND ".join(conditions) or "1 = 1"

@@ -20,7 +20,7 @@ _ABSENT = np.iinfo(np.int32).max
 def by_shape(
     found: Groundings, rules: Sequence[Rule], given: Bools
 ) -> dict[Shape, list[tuple[int, Columns]]]:
-    """The clauses of all rules after substitution, by shape; in order of the rules."""
+    """Collect the clauses of all rules after substitution by shape, in order of the rules."""
     chunks: dict[Shape, list[tuple[int, Columns]]] = {}
     for i, (body, head) in enumerate(zip(found.body, found.head, strict=True)):
         heads = [] if head is None else [head]
@@ -41,14 +41,14 @@ def by_shape(
 
 
 def _tells_apart(rule: Rule) -> bool:
-    """Whether different solutions are different clauses, because each predicate occurs once."""
+    """Tell whether different solutions are different clauses, because each predicate occurs once."""
     predicates = {pattern[1] for pattern in rule.body}
     constant = not any(p.startswith("?") for p in predicates)
     return constant and len(predicates) == len(rule.body) and not rule.values and rule.query is None
 
 
 def _clauses(body: Columns, head: Columns, *, distinct: bool) -> tuple[Columns, bool]:
-    """Body atoms as an ascending set, padded with _ABSENT, then the head, and whether anything is padded.
+    """Return body atoms as an ascending set, padded with _ABSENT, then the head; and whether any is padded.
 
     `distinct` drops repeated clauses.
     """
@@ -78,7 +78,7 @@ def _ascending(columns: Columns) -> Columns:
 
 
 def _substitute(body: Columns, given: Bools) -> tuple[Columns, bool]:
-    """Take given atoms out; and whether there were any."""
+    """Take given atoms out; return whether there were any."""
     known = np.append(given, False)
     filled = [known[np.minimum(column, len(given))] for column in body]
     if not any(column.any() for column in filled):
@@ -88,7 +88,7 @@ def _substitute(body: Columns, given: Bools) -> tuple[Columns, bool]:
 
 
 def _order(columns: Columns) -> Int64s:
-    """The stable order of the rows.
+    """Find the stable order of the rows.
 
     Sorting numbers is ten times faster than finding their order, so a key holds the row's place below the
     columns, from the last one on; as many columns to a pass as 63 bits hold.
@@ -111,7 +111,7 @@ def _order(columns: Columns) -> Int64s:
 
 
 def _firsts(columns: Columns) -> Bools:
-    """Which of ordered rows differ from the one before."""
+    """Mark the ordered rows that differ from the one before."""
     first = np.zeros(len(columns[0]), dtype=bool)
     first[:1] = True
     for column in columns:
@@ -175,7 +175,7 @@ def merge(shapes: dict[Shape, list[tuple[int, Columns]]], space: Space = RAM) ->
 def _merge_shape(
     chunks: list[tuple[int, Columns]], width: int
 ) -> tuple[Columns, Int32s, Int32s | int, Int64s]:
-    """The ordered distinct clauses, their rules with counts, and where the rules of each clause start.
+    """Return the ordered distinct clauses, their rules with counts, and where the rules of each clause start.
 
     The stable order keeps the rules of a clause ascending.
     """

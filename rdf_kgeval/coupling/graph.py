@@ -86,31 +86,31 @@ class CouplingGraph:
 
     @property
     def n_beliefs(self) -> int:
-        """How many beliefs are to be evaluated."""
+        """Return the number of beliefs to be evaluated."""
         return self.beliefs.n_beliefs
 
     @property
     def n_constraints(self) -> int:
-        """How many constraints there are."""
+        """Return the number of constraints."""
         return len(self.offset)
 
     @property
     def n_atoms(self) -> int:
-        """Rows of the beliefs and latent atoms."""
+        """Return the number of atoms: rows of the beliefs and latent ones."""
         return len(self.beliefs) + len(self.latent)
 
     @cached_property
     def theta(self) -> Float64s:
-        """The weight of each rule, as its confidence or weight says."""
+        """Return the weight of each rule, from its confidence or weight."""
         return np.array([rule.theta for rule in self.rules], dtype=np.float64)
 
     @property
     def thetas(self) -> Thetas:
-        """The same weight in both directions."""
+        """Return the same weights in both directions."""
         return Thetas(self.theta, self.theta)
 
     def weights(self, theta: Float64s | None = None, rows: Int32s | None = None) -> Float64s:
-        """The weight of each constraint, or of these, from the weight of each rule (its own by default)."""
+        """Compute the weight of each constraint, or of these, from the rules' (their own by default)."""
         theta = self.theta if theta is None else theta
         if rows is None:
             if not self.n_constraints:
@@ -122,16 +122,16 @@ class CouplingGraph:
         )
 
     def touching(self, atoms: Int32s | Int64s) -> Int32s:
-        """The constraints in which these atoms occur, ascending."""
+        """Find the constraints in which these atoms occur, ascending."""
         return np.unique(self.constraint[ranges(self.atom_start, atoms)[1]])
 
     def concluding(self, atoms: Sequence[int] | Int32s | Int64s) -> Int32s:
-        """The constraints whose heads are among these atoms, ascending."""
+        """Find the constraints whose heads are among these atoms, ascending."""
         at = ranges(self.atom_start, np.asarray(atoms, dtype=np.int64))[1]
         return np.unique(self.constraint[at][self.constraint_sign[at] < 0])
 
     def part(self, rows: Int32s | None) -> "Part":
-        """Some of the constraints, or all."""
+        """Return some of the constraints, or all."""
         if rows is None:
             return Part(self.start, self.atom, self.sign, self.offset)
         start, at = ranges(self.start, rows)
@@ -139,12 +139,12 @@ class CouplingGraph:
 
     @cached_property
     def degree(self) -> Int32s:
-        """In how many constraints each atom occurs."""
+        """Count the constraints in which each atom occurs."""
         return np.diff(self.atom_start).astype(np.int32)
 
     @cached_property
     def component(self) -> Int32s:
-        """Each atom's connected component, numbered by their least atoms; -1 for an atom in no constraint."""
+        """Number each atom's connected component by least atoms; -1 for an atom in no constraint."""
         from scipy import sparse
         from scipy.sparse import csgraph
 
@@ -163,27 +163,27 @@ class CouplingGraph:
 
     @property
     def n_components(self) -> int:
-        """How many connected components the coupled atoms fall into."""
+        """Count the connected components of the coupled atoms."""
         return int(self.component.max(initial=-1)) + 1
 
     def component_sizes(self) -> Int32s:
-        """How many beliefs to be evaluated each component has."""
+        """Count the beliefs to be evaluated in each component."""
         own = self.component[self.beliefs.rows]
         return np.bincount(own[own >= 0], minlength=self.n_components).astype(np.int32)
 
     @cached_property
     def groundings(self) -> Int64s:
-        """How many clauses each rule has; those that differ only in given atoms count apart."""
+        """Count the clauses of each rule; those that differ only in given atoms count apart."""
         return np.bincount(self.rule, weights=self.count, minlength=len(self.rules)).astype(np.int64)
 
     def uncoupled(self) -> Int32s:
-        """The rows to be evaluated that no constraint touches."""
+        """Return the rows to be evaluated that no constraint touches."""
         rows = self.beliefs.rows
         chosen: Int32s = rows[self.degree[rows] == 0]
         return chosen
 
     def triple(self, atom: int) -> Triple:
-        """Subject, predicate and object of an atom as N-Triples terms."""
+        """Return subject, predicate and object of an atom as N-Triples terms."""
         if atom < len(self.beliefs):
             return self.beliefs.triple(atom)
         s, p, o = (self._term(int(n)) for n in self.latent[atom - len(self.beliefs)])
@@ -194,7 +194,7 @@ class CouplingGraph:
         return self.beliefs.terms[number] if number < own else self.extra[number - own]
 
     def rules_of(self, constraint: int) -> Iterator[Rule]:
-        """The rules that a constraint stands for."""
+        """Return the rules behind a constraint."""
         for i in self.rule[self.rule_start[constraint] : self.rule_start[constraint + 1]]:
             yield self.rules[i]
 
@@ -253,7 +253,7 @@ class CouplingGraph:
 
 
 def ranges(start: Int64s, rows: NDArray[Any]) -> tuple[Int64s, Int64s]:
-    """The entries of some rows one after another: where each row's begin, and where they are in the whole."""
+    """Line up the entries of some rows; return where each row's begin, and where they are in the whole."""
     low = start[rows]
     size = start[np.asarray(rows) + 1] - low
     begin = np.concatenate([np.zeros(1, np.int64), np.cumsum(size)])

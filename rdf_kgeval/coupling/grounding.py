@@ -15,12 +15,12 @@ from rdf_kgeval.beliefs.table import Beliefs, Role
 from rdf_kgeval.common.memory import RAM, Space
 from rdf_kgeval.common.text import plural
 from rdf_kgeval.common.types import Int32s
-from rdf_kgeval.coupling.bindings import Bindings, solve
+from rdf_kgeval.coupling.bindings import Bindings, find_bindings
 from rdf_kgeval.coupling.bounds import Degrees
 from rdf_kgeval.coupling.joins import Join, Solutions
 from rdf_kgeval.coupling.tables import Tables, open_tables
 from rdf_kgeval.coupling.vocabulary import OTHER, LiteralValues, Vocabulary
-from rdf_kgeval.errors import InputError
+from rdf_kgeval.errors import TooManyGroundings
 from rdf_kgeval.namespaces import OWL, RDF_TYPE
 from rdf_kgeval.rules.rule import Compare, Differ, Filter, Not, Pattern, Rule, StartsWith, operands
 
@@ -64,7 +64,8 @@ def ground(
         tables: where the joins are made, if not in a DuckDB of its own.
 
     Raises:
-        InputError: a rule has too many groundings, or a SPARQL engine cannot evaluate it.
+        TooManyGroundings: a rule takes them past the limit.
+        InputError: a SPARQL engine cannot evaluate a rule.
     """
     with open_tables(space, threads) if tables is None else nullcontext(tables) as chosen:
         return _Grounder(chosen, beliefs, rules, max_groundings).run()
@@ -113,7 +114,7 @@ class _Grounder:
         self._tables.load("atom", {"id": ids, "s": s, "p": p, "o": o, "given": given}, "p, s, o")
 
     def _is_possible(self, i: int) -> bool:
-        """Whether each pattern has a predicate, and class, that occurs: spares most rules of an ontology."""
+        """Check that each pattern's predicate, and class, occurs: spares most rules of an ontology."""
         for _, p, o in self._rules[i].body:
             if not p.startswith("?"):
                 if (number := self._vocabulary.find(p)) not in self._predicates:
@@ -124,7 +125,7 @@ class _Grounder:
         return True
 
     def _load_same_as(self) -> bool:
-        """Load who is the same as whom; False if nobody is."""
+        """Load which terms are the same; return False if none are."""
         pairs = [
             pair for rule in self._rules for f in rule.filters if isinstance(f, Differ) for pair in f.same_as
         ]
@@ -146,13 +147,13 @@ class _Grounder:
         return True
 
     def _solve(self, rule: Rule) -> Bindings:
-        bindings = solve(self._store, rule, self._limit)
+        bindings = find_bindings(self._store, rule, self._limit)
         if bindings is None:
             raise _too_many(rule, self._limit, None)
         return bindings
 
     def _join(self, i: int, rule: Rule, same_as: bool) -> Join:
-        """The joins of a rule over the atoms as they are now."""
+        """Set up the joins of a rule over the present atoms."""
         values = {term: self._objects(rule, term) for f in rule.filters for term in _compared(f)}
         literal = LiteralValues.of(self._vocabulary, (n for numbers in values.values() for n in numbers))
         low, high = self._vocabulary.literals
@@ -187,7 +188,7 @@ class _Grounder:
         return Solutions("(SELECT 1 AS one)" if len(cells) else "(SELECT 1 AS one WHERE 1 = 0)", ())
 
     def _objects(self, rule: Rule, term: str) -> Int32s:
-        """The terms that a variable can be where it may be a literal, or the constant itself."""
+        """Return the terms that a variable can be where it may be a literal, or the constant itself."""
         if not term.startswith("?"):
             return np.array([self._vocabulary.find(term)], dtype=np.int32)
         if any(term in pattern[:2] for pattern in rule.body):
@@ -244,7 +245,7 @@ class _Grounder:
         return columns
 
     def _check_size(self, rule: Rule, join: Join, *, with_head: bool) -> int | None:
-        """How many rows a query may have, or None if it cannot have more; refuse it unseen if far more."""
+        """Return the most rows a query may have, None if it cannot have more; refuse one with far more."""
         if join.rough_bound(self._degrees, with_head=with_head) <= self._left:
             return None
         if (bound := self._bound(join, with_head=with_head)) > _HOPELESS * max(self._left, 1):
@@ -252,7 +253,7 @@ class _Grounder:
         return None if bound <= self._left else self._left
 
     def _bound(self, join: Join, *, with_head: bool) -> float:
-        """The least of the upper bounds, or the first that is small enough."""
+        """Return the least of the upper bounds, or the first that is small enough."""
         least = float("inf")
         for sql in join.bounds(with_head=with_head):
             least = min(least, self._tables.number(sql))
@@ -273,17 +274,17 @@ def _mentions(rule: Rule, predicates: set[str]) -> bool:
     return any(p in predicates or p.startswith("?") for _, p, _ in rule.body)
 
 
-def _too_many(rule: Rule, limit: int, bound: float | None) -> InputError:
+def _too_many(rule: Rule, limit: int, bound: float | None) -> TooManyGroundings:
     where = f" ({rule.source})" if rule.source else ""
     size = "" if bound is None else f", by estimate up to {bound:,.0f} of its own"
-    return InputError(
+    return TooManyGroundings(
         f"rule {rule.name}{where} takes the coupling graph past {plural(limit, 'grounding')}{size}; make its "
         "body more specific, leave it out, or raise --max-groundings"
     )
 
 
 def _terms(rule: Rule) -> Iterable[str]:
-    """The constants of a rule."""
+    """Yield the constants of a rule."""
     for pattern in (*rule.body, rule.head or ()):
         yield from (term for term in pattern if not term.startswith("?"))
     for block in rule.values:
@@ -294,7 +295,7 @@ def _terms(rule: Rule) -> Iterable[str]:
 
 
 def _compared(part: Filter) -> Iterable[str]:
-    """The operands whose value may matter."""
+    """Yield the operands whose value may matter."""
     match part:
         case Compare(_, left, right) | Differ(left, right):
             return (left, right)
@@ -307,7 +308,7 @@ def _compared(part: Filter) -> Iterable[str]:
 
 
 def _representatives(edges: Iterable[tuple[int, int]]) -> dict[int, int]:
-    """The least member of everyone's class."""
+    """Return the least member of everyone's class."""
     parent: dict[int, int] = {}
 
     def find(i: int) -> int:

@@ -19,7 +19,7 @@ from rdf_kgeval.coupling.vocabulary import (
     OPAQUE,
     STRING,
     TAGGED,
-    Run,
+    TermRange,
     Vocabulary,
 )
 from rdf_kgeval.rules.rule import (
@@ -116,7 +116,7 @@ class Join:
         return Relation(alias, f"({table})", columns, nullable=undefined)
 
     def groundings(self, limit: int | None = None) -> str:
-        """SQL for the ids of the body's atoms and the head's, for heads that are atoms."""
+        """Return SQL for the ids of the body's atoms and the head's, for heads that are atoms."""
         relations = [*self.body, *self._tables]
         where = self._conditions(relations)
         if self.head is not None:
@@ -134,7 +134,7 @@ class Join:
         return one.predicate is None or other.predicate is None or one.predicate == other.predicate
 
     def missing_heads(self, rdf_type: int, thing: int) -> str:
-        """SQL for the head triples that are triples but no atoms, each once."""
+        """Return SQL for the head triples that are not atoms, each once."""
         assert self.rule.head is not None  # noqa: S101
         s, p, o = (self._operand(term) for term in self.rule.head)
         where = self._conditions([*self.body, *self._tables])
@@ -167,7 +167,7 @@ class Join:
         return where + [self._filter(part) for part in filters]
 
     def _value(self, variable: str) -> str:
-        """The column of a variable; of one that only VALUES with UNDEF bind, what they bind."""
+        """Return the column of a variable; of one that only VALUES with UNDEF bind, what they bind."""
         held = [r for r in (*self.body, *self._tables) if variable in r.columns]
         columns = [f"{r.alias}.{r.columns[variable]}" for r in held]
         sure = [c for c, r in zip(columns, held, strict=True) if variable not in r.nullable]
@@ -179,7 +179,7 @@ class Join:
         return self._value(term) if term.startswith("?") else str(self._vocabulary.find(term))
 
     def _symmetry(self) -> list[str]:
-        """A denial of two triples that only `Differ` tells apart grounds once per pair."""
+        """Let a denial of two triples that only `Differ` tells apart ground once per pair."""
         rule = self.rule
         pairs = [f for f in rule.filters if isinstance(f, Differ)]
         if rule.head is not None or len(pairs) != 1 or len(rule.filters) != 1 or rule.values or rule.query:
@@ -236,7 +236,7 @@ class Join:
         return f"(CASE WHEN {row}.family IN ({STRING}, {TAGGED}) THEN {literal} END)"
 
     def _literal(self, term: str) -> str:
-        """Join the values of a literal; NULL where it is none."""
+        """Join the values of a literal; NULL where the term is not a literal."""
         return self._lookup("literal", "l", f"= {self._operand(term)}")
 
     def _lookup(self, table: str, letter: str, condition: str) -> str:
@@ -303,25 +303,25 @@ class Join:
         return all_of(known or ["1 = 1"])
 
     def rough_bound(self, degrees: Degrees, *, with_head: bool) -> float:
-        """An upper bound of the number of rows from the largest degrees alone."""
+        """Bound the number of rows from above by the largest degrees alone."""
         return degrees.bound(self._counted(with_head))
 
     def _counted(self, with_head: bool) -> list[Relation]:
         return [*self.body, *self._tables, *([self.head] if with_head and self.head is not None else [])]
 
     def bounds(self, *, with_head: bool) -> Iterator[str]:
-        """SQL for upper bounds of the number of rows, each from one tree of joins without the filters."""
+        """Yield SQL for upper bounds of the number of rows, each from one tree of joins, unfiltered."""
         return count_queries(self._counted(with_head))
 
 
-def _some(run: Run) -> bool:
-    return run[0] < run[1]
+def _some(terms: TermRange) -> bool:
+    return terms[0] < terms[1]
 
 
-def _within(value: str, run: Run) -> str:
-    return f"({value} >= {run[0]} AND {value} < {run[1]})"
+def _within(value: str, terms: TermRange) -> str:
+    return f"({value} >= {terms[0]} AND {value} < {terms[1]})"
 
 
 def _escaped(text: str) -> str:
-    """The text as it stands inside an N-Triples literal."""
+    """Escape text as inside an N-Triples literal."""
     return str(ox.Literal(text))[1:-1]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from numpy.typing import NDArray
 
-from rdf_kgeval.common.memory import RAM, Space, in_words
+from rdf_kgeval.common.memory import RAM, Space, format_size
 from rdf_kgeval.common.types import Int32s
-from rdf_kgeval.errors import InputError
+from rdf_kgeval.errors import TooManyGroundings
 
 if TYPE_CHECKING:
     import duckdb
@@ -25,10 +25,10 @@ class Tables(Protocol):
         """Put columns into a table, in place of what it held; `order` names columns to sort by."""
 
     def fetch(self, sql: str) -> list[Int32s]:
-        """The columns of a query's rows, in any order."""
+        """Return the columns of a query's rows, in any order."""
 
     def number(self, sql: str) -> float:
-        """The answer of a query that has one cell."""
+        """Return the answer of a query that has one cell."""
 
 
 class DuckTables:
@@ -47,18 +47,18 @@ class DuckTables:
         self._look()
 
     def fetch(self, sql: str) -> list[Int32s]:
-        """The columns as arrays."""
+        """Return the columns as arrays."""
         result = self._sql.execute(sql)
         self._look()
         return [self._space.kept(column) for column in result.fetchnumpy().values()]
 
     def _look(self) -> None:
-        """See how much is on disk."""
+        """Note how much is on disk."""
         size = sum(file.stat().st_size for file in self._spill.iterdir())
         self._space.joined = max(self._space.joined, size)
 
     def number(self, sql: str) -> float:
-        """The only cell."""
+        """Return the only cell."""
         ((value,),) = self._sql.execute(sql).fetchall()
         return float(value)
 
@@ -71,7 +71,7 @@ class DuckTables:
         self._sql.unregister("given_columns")
 
     def read(self, files: str) -> dict[str, NDArray[Any]]:
-        """The columns of Parquet files, which a pattern names."""
+        """Read the columns of Parquet files that a pattern names."""
         return self._sql.execute(f"SELECT * FROM read_parquet({_quoted(files)})").fetchnumpy()
 
 
@@ -85,14 +85,14 @@ def _quoted(text: str) -> str:
 
 @contextmanager
 def open_tables(space: Space = RAM, threads: int | None = None) -> Iterator[DuckTables]:
-    """Tables in this process, which spill to a directory that is removed.
+    """Open tables in this process, which spill to a directory that is removed.
 
     Args:
         space: where what is fetched goes; DuckDB itself may use a quarter of its limit before it spills.
         threads: how many threads DuckDB may use; its default is all.
 
     Raises:
-        InputError: a join needs more memory than it may use, though it spills.
+        TooManyGroundings: a join needs more memory than it may use, though it spills.
     """
     import duckdb
 
@@ -112,7 +112,7 @@ def open_tables(space: Space = RAM, threads: int | None = None) -> Iterator[Duck
             try:
                 yield DuckTables(connection, Path(spill), space)
             except duckdb.OutOfMemoryException as error:
-                limit = "memory" if space.limit is None else f"the memory limit of {in_words(space.limit)}"
-                raise InputError(
+                limit = "memory" if space.limit is None else f"the memory limit of {format_size(space.limit)}"
+                raise TooManyGroundings(
                     f"the joins of the rules do not fit into {limit}; raise --memory-limit or use fewer rules"
                 ) from error

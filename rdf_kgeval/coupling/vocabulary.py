@@ -23,8 +23,8 @@ from rdf_kgeval.beliefs.terms import parse_term
 from rdf_kgeval.common.types import Bools, Float32s, Float64s, Int8s, Int32s
 from rdf_kgeval.namespaces import XSD
 
-Run = tuple[int, int]
-"""First number and the one after the last."""
+TermRange = tuple[int, int]
+"""The numbers of adjacent terms: the first, and the one after the last."""
 
 
 class Vocabulary:
@@ -42,11 +42,11 @@ class Vocabulary:
         return len(self.terms) + len(self.extra)
 
     def number(self, column: Int32s) -> Int32s:
-        """The numbers here of the graph's own numbers."""
+        """Translate the graph's numbers into those of this vocabulary."""
         return column + self._shift[column]
 
     def find(self, term: str) -> int:
-        """The number of a term that is in the table."""
+        """Return the number of a term that is in the table."""
         number = self.terms.find(term)
         if number is not None:
             return int(number + self._shift[number])
@@ -54,7 +54,7 @@ class Vocabulary:
         return self._before[i] + i
 
     def text(self, number: int) -> str:
-        """The term of a number."""
+        """Return the term of a number."""
         i = bisect_right(self._places, number) - 1
         if i >= 0 and self._places[i] == number:
             return self.extra[i]
@@ -64,24 +64,24 @@ class Vocabulary:
     def _places(self) -> list[int]:
         return [before + i for i, before in enumerate(self._before)]
 
-    def starting(self, prefix: str) -> Run:
-        """The run of terms that start with `prefix`."""
-        run = self.terms.starting(prefix)
+    def starting(self, prefix: str) -> TermRange:
+        """Return the range of terms that start with `prefix`."""
+        own = self.terms.starting(prefix)
         low = bisect_left(self.extra, prefix)
-        return run.start + low, run.stop + bisect_left(self.extra, prefix + "\U0010ffff")
+        return own.start + low, own.stop + bisect_left(self.extra, prefix + "\U0010ffff")
 
     @property
-    def literals(self) -> Run:
-        """The run of literals."""
+    def literals(self) -> TermRange:
+        """Return the range of literals."""
         return self.starting('"')
 
     @property
-    def blanks(self) -> Run:
-        """The run of blank nodes."""
+    def blanks(self) -> TermRange:
+        """Return the range of blank nodes."""
         return self.starting("_:")
 
     def split(self, numbers: Int32s) -> Int32s:
-        """Numbers as the graph's own, and after those the number in `extra`."""
+        """Translate numbers into the graph's own, and after those into places in `extra`."""
         places = np.array(self._places, dtype=np.int64)
         i = np.searchsorted(places, numbers, side="right")
         own = numbers - i
@@ -116,7 +116,7 @@ class LiteralValues:
 
     @classmethod
     def of(cls, vocabulary: Vocabulary, numbers: Iterable[int]) -> "LiteralValues":
-        """The values of the literals among `numbers`."""
+        """Compute the values of the literals among `numbers`."""
         low, high = vocabulary.literals
         ids = sorted({int(n) for n in numbers if low <= n < high})
         parsed = [_value(vocabulary.text(n)) for n in ids]
@@ -189,7 +189,7 @@ _MOMENT = re.compile(
 
 
 def _moment(text: str, datatype: str) -> Value:
-    """Dates, years and date-times without a time zone have a plain order; the rest is the engine's."""
+    """Order dates, years and date-times without a time zone; the rest is left to the engine."""
     match = _MOMENT.fullmatch(text)
     form = {"date": (True, False), "gYear": (False, False), "dateTime": (True, True)}.get(
         datatype[len(XSD) :]

@@ -1,1 +1,6 @@
-"""Where the heavy work is done: in this process, or on Spark."""
+"""Engines: where heavy work is done.
+
+Modules, in reading order:
+    engine: the interface, and the local engine.
+    spark/: Apache Spark.
+"""

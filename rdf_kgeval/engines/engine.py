@@ -1,4 +1,4 @@
-"""Engines: who makes the joins of grounding and solves whole models. The local one is the default."""
+"""Engines: they make the joins of grounding and solve whole models. The local one is the default."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -25,11 +25,11 @@ class Engine(Protocol):
     ) -> None: ...
 
     def tables(self, space: Space = RAM) -> AbstractContextManager[Tables]:
-        """Tables to join, and where what comes out of them goes."""
+        """Open tables to join; what comes out of them goes to `space`."""
 
     @property
-    def solve(self) -> "Solve | None":
-        """How to find the minimum of a whole model; None if that is done where the model is posed."""
+    def solve(self) -> "Solve":
+        """Return what finds the minimum of a whole model."""
 
 
 @dataclass(frozen=True)
@@ -44,20 +44,23 @@ class LocalEngine:
 
     @contextmanager
     def tables(self, space: Space = RAM) -> Iterator[Tables]:
-        """Tables in DuckDB."""
+        """Open tables in DuckDB."""
         with open_tables(space) as tables:
             yield tables
 
     @property
-    def solve(self) -> None:
-        """Models are solved where they are posed, and only as far as verdicts reach."""
+    def solve(self) -> "Solve":
+        """Return the solver in this process."""
+        from rdf_kgeval.inference.solver.solve import solve  # with numba, which grounding does not need
+
+        return solve
 
 
 LOCAL = LocalEngine()
 
 
 def engine_of(name: str, master: str | None = None) -> Engine:
-    """The engine that a user names: local, or spark at a master (by default all cores of this machine)."""
+    """Return the engine that a user names: local, or spark at a master (by default all cores here)."""
     if name == "local" and master is None:
         return LOCAL
     if name == "local":

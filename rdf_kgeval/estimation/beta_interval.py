@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import betainc
 
-from rdf_kgeval.common.kernels import kernel
+from rdf_kgeval.common.jit import kernel
 from rdf_kgeval.common.types import Float64s
 from rdf_kgeval.estimation.intervals import Interval
 
@@ -25,8 +25,11 @@ def best_start(a: float, b: float, width: float) -> float:
     low, high = 0.0, 1.0 - width
     for _ in range(50):
         x = (low + high) / 2
-        rise = (a - 1) * (math.log(x + width) - math.log(x))
-        fall = (b - 1) * (math.log1p(-x) - math.log1p(-x - width))
+        # Compiled, the logarithm of 0 is -inf; Python's raises an error.
+        near = math.log(x) if x > 0.0 else -math.inf
+        far = math.log1p(-x - width) if x + width < 1.0 else -math.inf
+        rise = (a - 1) * (math.log(x + width) - near)
+        fall = (b - 1) * (math.log1p(-x) - far)
         if rise > fall:
             low = x
         else:
@@ -39,7 +42,7 @@ def best_starts(a: Float64s, b: Float64s, width: float) -> Float64s:
     """Find the starts for many distributions."""
     start = np.empty(a.size)
     for i in range(a.size):
-        start[i] = best_start(a[i], b[i], width)
+        start[i] = best_start(float(a[i]), float(b[i]), width)
     return start
 
 

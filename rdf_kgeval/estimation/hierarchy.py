@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaln
 
-from rdf_kgeval.common.kernels import kernel
+from rdf_kgeval.common.jit import kernel
 from rdf_kgeval.common.types import Float64s, Int64s
 
 KAPPAS = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0)

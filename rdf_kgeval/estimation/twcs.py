@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from rdf_kgeval.common.kernels import kernel
+from rdf_kgeval.common.jit import kernel
 from rdf_kgeval.common.types import Float64s, Int8s, Int64s
 from rdf_kgeval.estimation import intervals
 from rdf_kgeval.estimation.design import DesignOptions, Estimate, SequentialDesign

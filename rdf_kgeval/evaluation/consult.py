@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
+from rdf_kgeval.common.progress import StepProgress
 from rdf_kgeval.evaluation.state import State
-from rdf_kgeval.inference.lookahead import Progress
 from rdf_kgeval.verdicts.log import Answer
 from rdf_kgeval.verdicts.oracles import Oracle, Wish
 
@@ -12,7 +12,7 @@ def consult(
     state: State,
     oracle: Oracle,
     *,
-    progress: Progress | None = None,
+    progress: StepProgress | None = None,
     told: Callable[[State], None] = lambda _: None,
 ) -> bool:
     """Ask the oracle until the evaluation stops or the oracle quits.

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rdf_kgeval.beliefs.terms import iri
+from rdf_kgeval.common.disk import read_text
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.evaluation.procedure import Request
@@ -59,12 +60,7 @@ def read_results(path: Path) -> list[TaskAnswer]:
         InputError: the file cannot be read, or does not say which task an answer belongs to.
     """
     name = printable(str(path))
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{name} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{name} is not UTF-8 text; save it as UTF-8") from error
+    text = read_text(path)
     found = _read_label_studio(text, name) if text.lstrip()[:1] in ("[", "{") else _read_csv(text, name)
     latest: dict[tuple[str, str], TaskAnswer] = {}
     for answer in found:
@@ -235,11 +231,13 @@ def to_verdicts(evaluation: State, answers: Iterable[TaskAnswer], exported: Iter
             known += 1
             continue
         first = next(iter(said.values()), None)
-        request = Request(position, Drawn.CONTROL, workers=evaluation.settings.redundancy)
+        redundancy = evaluation.settings.redundancy
         if first is not None:
-            request = Request(position, first.drawn, first.probability, first.workers or request.workers)
+            request = Request.of(first, position, redundancy)
         elif task in asked and position in draws:
             request = draws[position]
+        else:
+            request = Request(position, Drawn.CONTROL, workers=redundancy)
         target = others if request.drawn is Drawn.CONTROL else drawn
         target.append(evaluation.verdict(request, answer, worker))
     return Imported([*drawn, *others], known)

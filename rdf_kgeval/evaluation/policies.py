@@ -10,10 +10,11 @@ from typing import Literal, Protocol
 
 import numpy as np
 
+from rdf_kgeval.common.progress import StepProgress
 from rdf_kgeval.common.types import Bools, Int8s, Int32s
 from rdf_kgeval.coupling.graph import CouplingGraph
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.inference.lookahead import Live, Progress
+from rdf_kgeval.inference.lookahead import Live
 
 Labels = Int8s
 """By position in `graph.beliefs.rows`: 1 true, 0 false, -1 unknown."""
@@ -39,7 +40,7 @@ class View:
     """Share of true beliefs in the seed set."""
     live: Live | None
     """Inference, for the policies that look ahead."""
-    progress: Progress | None = None
+    progress: StepProgress | None = None
 
 
 class Policy(Protocol):

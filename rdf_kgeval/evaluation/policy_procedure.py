@@ -8,13 +8,14 @@ from typing import Protocol
 
 import numpy as np
 
+from rdf_kgeval.common.progress import StepProgress
 from rdf_kgeval.common.types import Float64s, Int32s
 from rdf_kgeval.coupling.graph import CouplingGraph
 from rdf_kgeval.estimation.design import Estimate
 from rdf_kgeval.evaluation.policies import Contagion, Labels, Policy, View
 from rdf_kgeval.evaluation.procedure import Point, Request, spread
 from rdf_kgeval.inference.infer import label, normalise_class_mass
-from rdf_kgeval.inference.lookahead import Live, Progress
+from rdf_kgeval.inference.lookahead import Live
 from rdf_kgeval.inference.model import UNKNOWN
 from rdf_kgeval.inference.rule_weights import updated_thetas
 from rdf_kgeval.verdicts.ledger import Finding
@@ -70,7 +71,7 @@ class PolicyProcedure:
         if not self._size:
             self._begin()
 
-    def next(self, k: int, without: Collection[int], progress: Progress | None = None) -> list[Request]:
+    def next(self, k: int, without: Collection[int], progress: StepProgress | None = None) -> list[Request]:
         """Choose up to k beliefs to ask, none of them in `without`."""
         open_ = self._outcome == NOT_ASKED
         open_[list(without)] = False

@@ -4,12 +4,12 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Protocol
 
+from rdf_kgeval.common.progress import StepProgress
 from rdf_kgeval.common.types import Float64s, Int32s
 from rdf_kgeval.coupling.graph import Thetas
 from rdf_kgeval.estimation.design import Estimate
-from rdf_kgeval.inference.lookahead import Progress
 from rdf_kgeval.verdicts.ledger import Finding
-from rdf_kgeval.verdicts.log import Drawn
+from rdf_kgeval.verdicts.log import Drawn, Verdict
 
 
 def spread(count: int, most: int | None) -> list[int]:
@@ -32,6 +32,17 @@ class Request:
     probability: float | None = None
     workers: int = 1
     """Number of annotators to show it to."""
+
+    @classmethod
+    def of(cls, verdict: Verdict, position: int, redundancy: int) -> "Request":
+        """Return the request that a verdict answers.
+
+        Args:
+            verdict: an answer on the belief.
+            position: the belief's.
+            redundancy: annotators for each belief, where the verdict does not say.
+        """
+        return cls(position, verdict.drawn, verdict.probability, verdict.workers or redundancy)
 
 
 @dataclass(frozen=True)
@@ -67,7 +78,7 @@ class Procedure(Protocol):
         """Return each rule's weights, learned from the verdicts."""
         ...
 
-    def next(self, k: int, without: Collection[int], progress: Progress | None = None) -> list[Request]:
+    def next(self, k: int, without: Collection[int], progress: StepProgress | None = None) -> list[Request]:
         """Choose up to k beliefs to ask, none of them in `without`."""
         ...
 

@@ -8,6 +8,7 @@ from itertools import takewhile
 import numpy as np
 
 from rdf_kgeval.beliefs.table import Beliefs
+from rdf_kgeval.common.progress import StepProgress
 from rdf_kgeval.common.types import Int32s, Int64s
 from rdf_kgeval.coupling.graph import CouplingGraph, Thetas
 from rdf_kgeval.estimation.design import Design, DesignOptions, ErrorRates, Estimate
@@ -15,9 +16,8 @@ from rdf_kgeval.estimation.population import Population, Reserve
 from rdf_kgeval.evaluation.methods import Method
 from rdf_kgeval.evaluation.procedure import Point, Request, spread
 from rdf_kgeval.inference.infer import infer_rows
-from rdf_kgeval.inference.lookahead import Progress
 from rdf_kgeval.inference.rule_weights import updated_thetas
-from rdf_kgeval.inference.solver.solve import Solve
+from rdf_kgeval.inference.solver.solve import Solve, solve
 from rdf_kgeval.verdicts.ledger import Finding
 from rdf_kgeval.verdicts.log import AMBIGUOUS, FALSE, NOT_ASKED, TRUE, Drawn
 
@@ -39,7 +39,7 @@ class SamplingProcedure:
     """
 
     def __init__(
-        self, graph: CouplingGraph, method: Method, options: DesignOptions, *, solve: Solve | None = None
+        self, graph: CouplingGraph, method: Method, options: DesignOptions, *, solve: Solve = solve
     ) -> None:
         """Start a design.
 
@@ -78,7 +78,7 @@ class SamplingProcedure:
         """Return each rule's weights, learned from all verdicts, which are a sample."""
         return updated_thetas(self._graph, self._verdicts())
 
-    def next(self, k: int, without: Collection[int], progress: Progress | None = None) -> list[Request]:
+    def next(self, k: int, without: Collection[int], progress: StepProgress | None = None) -> list[Request]:
         """Return the next draws."""
         draws = self._drawing().next(self._outcome, k + len(without))
         chosen = [draw for draw in draws if draw.position not in without][:k]

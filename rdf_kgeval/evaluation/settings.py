@@ -63,7 +63,11 @@ class Settings:
     allocate: bool = False
     """Ask more annotators about beliefs from which more follows, as the paper does within a budget."""
     votes: str = _option(
-        next(iter(AGGREGATORS)), "|".join(AGGREGATORS), "How several answers on a belief are put together."
+        next(iter(AGGREGATORS)),
+        "|".join(AGGREGATORS),
+        "How several answers on a belief are put together: "
+        + "; ".join(f"{name}, {entry.sentence}" for name, entry in AGGREGATORS.items())
+        + ".",
     )
     seed_size: int = _option(SEED_SIZE, "N", "Beliefs to ask at random before control takes over.")
     candidates: int | None = _option(None, "K", "Greedy control looks only at so many candidates.")

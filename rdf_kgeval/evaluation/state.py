@@ -15,6 +15,7 @@ import pyoxigraph as ox
 from rdf_kgeval.beliefs.names import Names
 from rdf_kgeval.beliefs.table import Triple
 from rdf_kgeval.beliefs.terms import iri
+from rdf_kgeval.common.progress import StepProgress
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.common.types import Int32s
 from rdf_kgeval.coupling.graph import CouplingGraph
@@ -29,9 +30,8 @@ from rdf_kgeval.evaluation.sampling_procedure import SamplingProcedure
 from rdf_kgeval.evaluation.settings import MOST_WORKERS, Settings
 from rdf_kgeval.inference.explanation import describe, explain
 from rdf_kgeval.inference.infer import Inference, infer_rows
-from rdf_kgeval.inference.lookahead import Progress
 from rdf_kgeval.inference.rule_weights import updated_thetas
-from rdf_kgeval.inference.solver.solve import Solve
+from rdf_kgeval.inference.solver.solve import Solve, solve
 from rdf_kgeval.verdicts.ledger import Finding, Ledger
 from rdf_kgeval.verdicts.log import (
     AMBIGUOUS,
@@ -66,7 +66,7 @@ class State:
         append: Callable[..., None] | None = None,
         names: Names | None = None,
         threads: int = 1,
-        solve: Solve | None = None,
+        solve: Solve = solve,
     ) -> None:
         """Replay a log.
 
@@ -115,7 +115,7 @@ class State:
         )
 
     def next(
-        self, k: int = 1, without: Collection[int] = (), progress: Progress | None = None
+        self, k: int = 1, without: Collection[int] = (), progress: StepProgress | None = None
     ) -> list[Request]:
         """Up to k beliefs to ask now.
 

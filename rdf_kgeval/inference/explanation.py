@@ -1,18 +1,76 @@
-"""Why a belief has its soft truth: the constraints that push it, back to the verdicts that push them."""
+"""Explanations: the constraints that push a belief to its soft truth, back to the verdicts behind them."""
 
-from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
+from rdf_kgeval.common.types import Float64s, Int32s
+from rdf_kgeval.coupling.graph import ranges
 from rdf_kgeval.inference.infer import TAU, Inference, label
-from rdf_kgeval.inference.model import UNKNOWN
+from rdf_kgeval.inference.model import UNKNOWN, constraint_weights
 from rdf_kgeval.rules.rule import Rule
 
 LEAST_SHARE = 0.1
+"""Share of the push from which on a constraint is a reason; the strongest always is."""
 MOST_REASONS = 5
 _MOST_ATOMS = 100
+
+
+class Evidence(NamedTuple):
+    """Pairs of an atom and a constraint that pushed it, by atom, the strongest push first."""
+
+    atom: Int32s
+    constraint: Int32s
+    share: Float64s
+    """How much of the push towards the atom's soft truth is the constraint's."""
+
+
+def find_evidence(inference: Inference, atoms: Int32s) -> Evidence:
+    """Find the strongest violated constraints that push each atom to where it went from the prior.
+
+    Args:
+        inference: what followed from the verdicts.
+        atoms: the atoms to explain, ascending.
+    """
+    graph, x = inference.graph, inference.x
+    atoms = atoms[x[atoms] != UNKNOWN]
+    rows = graph.touching(atoms)
+    if not len(rows):
+        return Evidence(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))
+    start, entries = ranges(graph.atom_start, atoms)
+    constraint, atom = graph.constraint[entries], np.repeat(atoms, np.diff(start))
+    false = [row for row, value in inference.verdicts.items() if value == 0.0]
+    weight = constraint_weights(graph, inference.thetas, false, rows)
+    force = weight * np.maximum(0.0, _hinge(inference, rows))
+    push = -graph.constraint_sign[entries] * force[np.searchsorted(rows, constraint)]
+    towards = push * (x[atom] - UNKNOWN) > 0
+    atom, constraint, push = atom[towards], constraint[towards], np.abs(push[towards])
+    order = np.lexsort((constraint, -push, atom))
+    atom, constraint, push = atom[order], constraint[order], push[order]
+    rank = np.arange(len(atom)) - np.searchsorted(atom, atom)
+    total = np.bincount(atom, push, minlength=graph.n_atoms)[atom]
+    chosen = (rank == 0) | ((rank < MOST_REASONS) & (push >= LEAST_SHARE * total))
+    return Evidence(atom[chosen], constraint[chosen], (push / total)[chosen])
+
+
+def find_broken(inference: Inference) -> Int32s:
+    """Find the constraints that what people said breaks: the body is true, and the head is not."""
+    verdicts = sorted(inference.verdicts)
+    rows = inference.graph.touching(np.array(verdicts, dtype=np.int64))
+    if not len(rows):
+        return rows
+    part = inference.graph.part(rows)
+    sure = np.logical_and.reduceat(np.isin(part.atom, verdicts), part.start[:-1])
+    return rows[sure & (_hinge(inference, rows) > UNKNOWN)]
+
+
+def _hinge(inference: Inference, rows: Int32s) -> Float64s:
+    """Measure how far constraints are violated; below 0 one holds with room to spare."""
+    part = inference.graph.part(rows)
+    values = part.sign * inference.x[part.atom]
+    return np.asarray(part.offset + np.add.reduceat(values, part.start[:-1]))
 
 
 @dataclass(frozen=True)
@@ -21,7 +79,7 @@ class Reason:
 
     rules: tuple[Rule, ...]
     because: tuple["Explanation", ...]
-    """The other atoms of the constraint; one that stands in the chain already has no reasons of its own."""
+    """The other atoms of the constraint; one that is explained elsewhere in the chain has no reasons here."""
     share: float
     """How much of the push towards the atom's soft truth is this constraint's."""
 
@@ -37,7 +95,7 @@ class Explanation:
     reasons: tuple[Reason, ...]
 
     def walk(self) -> Iterator["Explanation"]:
-        """This atom and all that it rests on."""
+        """Yield this atom and all that it rests on."""
         yield self
         for reason in self.reasons:
             for other in reason.because:
@@ -45,19 +103,23 @@ class Explanation:
 
 
 def explain(inference: Inference, atom: int, most: int = _MOST_ATOMS) -> Explanation:
-    """The chain behind an atom's soft truth, the strongest reasons first.
+    """Follow the chain behind an atom's soft truth, the strongest reasons first.
 
     Each atom is explained once, where it is nearest to the start, so that rings and crossing chains end, and
-    at most so many are.
+    at most `most` are.
     """
     found: dict[int, list[_Push]] = {}
-    queue = deque([atom])
-    while queue and len(found) < most:
-        current = queue.popleft()
-        if current not in found and inference.verdicts.get(current) not in (0.0, 1.0):
-            found[current] = _pushes(inference, current)
-            queue.extend(other for push in found[current] for other in push.others)
-    return _tell(inference, atom, found)
+    level = [atom]
+    while level and len(found) < most:
+        level = [a for a in dict.fromkeys(level) if a not in found and not _is_sure(inference, a)]
+        level = level[: most - len(found)]
+        found |= _pushes(inference, level)
+        level = [other for a in level for push in found[a] for other in push.others]
+    return _build(inference, atom, found)
+
+
+def _is_sure(inference: Inference, atom: int) -> bool:
+    return inference.verdicts.get(atom) in (0.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -67,8 +129,8 @@ class _Push:
     share: float
 
 
-def _tell(inference: Inference, atom: int, found: dict[int, list[_Push]]) -> Explanation:
-    """Level by level, taking out of `found` what has been told."""
+def _build(inference: Inference, atom: int, found: dict[int, list[_Push]]) -> Explanation:
+    """Build the explanation level by level, taking what it uses out of `found`."""
     pushes = found.pop(atom, [])
     own = {other: found.pop(other) for push in pushes for other in push.others if other in found}
     reasons = []
@@ -77,44 +139,24 @@ def _tell(inference: Inference, atom: int, found: dict[int, list[_Push]]) -> Exp
         for other in push.others:
             if other in own:
                 found[other] = own.pop(other)
-            because.append(_tell(inference, other, found))
+            because.append(_build(inference, other, found))
         reasons.append(Reason(tuple(inference.graph.rules_of(push.constraint)), tuple(because), push.share))
     return Explanation(atom, float(inference.x[atom]), inference.verdicts.get(atom), tuple(reasons))
 
 
-def _pushes(inference: Inference, atom: int) -> list[_Push]:
-    """The violated constraints whose pull on the atom is towards where it went from the prior."""
-    graph, x = inference.graph, inference.x
-    near = slice(graph.atom_start[atom], graph.atom_start[atom + 1])
-    pushes = []
-    for j, sign in zip(graph.constraint[near], graph.constraint_sign[near], strict=True):
-        entries, rules = slice(*graph.start[j : j + 2]), slice(*graph.rule_start[j : j + 2])
-        refuted = inference.verdicts.get(int(graph.atom[graph.start[j + 1] - 1])) == 0.0
-        theta = inference.thetas.backward if refuted else inference.thetas.forward
-        weight = theta[graph.rule[rules]] @ graph.count[rules]
-        hinge = graph.offset[j] + graph.sign[entries] @ x[graph.atom[entries]]
-        push = -float(sign) * float(weight) * max(0.0, float(hinge))
-        if push * (x[atom] - UNKNOWN) > 0:
-            pushes.append((abs(push), int(j)))
-    total = sum(push for push, _ in pushes)
-    pushes.sort(key=lambda pair: (-pair[0], pair[1]))
-    strongest = [
-        (push, j)
-        for rank, (push, j) in enumerate(pushes[:MOST_REASONS])
-        if rank == 0 or push >= LEAST_SHARE * total
-    ]
-    return [
-        _Push(
-            j,
-            tuple(int(a) for a in graph.atom[graph.start[j] : graph.start[j + 1]] if a != atom),
-            push / total,
-        )
-        for push, j in strongest
-    ]
+def _pushes(inference: Inference, atoms: list[int]) -> dict[int, list[_Push]]:
+    """Find what pushes each of these atoms, the strongest push first."""
+    graph = inference.graph
+    found: dict[int, list[_Push]] = {atom: [] for atom in atoms}
+    evidence = find_evidence(inference, np.array(sorted(atoms), dtype=np.int32))
+    for atom, j, share in zip(*(column.tolist() for column in evidence), strict=True):
+        members = graph.atom[graph.start[j] : graph.start[j + 1]].tolist()
+        found[atom].append(_Push(j, tuple(a for a in members if a != atom), share))
+    return found
 
 
 def describe(explanation: Explanation, sentence: Callable[[int], str]) -> list[str]:
-    """The explanation in words, a line each, indented by depth.
+    """Write the explanation in words, a line for each reason, indented by depth.
 
     Args:
         explanation: from `explain`.
@@ -129,7 +171,7 @@ def describe(explanation: Explanation, sentence: Callable[[int], str]) -> list[s
 
 
 def reason(explanation: Explanation, sentence: Callable[[int], str]) -> str:
-    """What an atom's soft truth rests on, in one line."""
+    """Write in one line what an atom's soft truth rests on."""
     return "; ".join(line.strip().removeprefix("- ") for line in _lines(explanation, sentence, 0))
 
 

@@ -9,19 +9,23 @@ import numpy as np
 from rdf_kgeval.common.types import Float64s, Int8s, Int32s
 from rdf_kgeval.coupling.graph import CouplingGraph, Thetas
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.inference.model import UNKNOWN, Posed, pose
-from rdf_kgeval.inference.reach import solve_near
+from rdf_kgeval.inference.model import UNKNOWN, Posed, constraint_weights, open_to_violation, pose
 from rdf_kgeval.inference.rule_weights import updated_thetas
 from rdf_kgeval.inference.solver.solve import DEFAULT_OPTIONS, Solution, Solve, SolverOptions
 from rdf_kgeval.inference.solver.solve import solve as solve_here
+from rdf_kgeval.rules.rule import EPSILON
 
 TAU = 0.8
 """Soft truth from which on a belief is labelled true; up to 1 - TAU it is labelled false."""
 SLACK = 1e-5
-"""What a soft truth may lack of the threshold: the solver is exact to about a tenth of it."""
+"""How far below the threshold a soft truth may be: the solver is exact to about a tenth of it."""
 
 LARGE = 200_000
 """With more constraints, only what the verdicts reach is solved."""
+MANY = 0.2
+"""Share of the atoms above which, if they move, the whole graph is solved at once."""
+HELD = 0.1
+"""Share of the solver's tolerance up to which an atom that is held may be pulled at."""
 
 Verdicts = Mapping[str, bool | float]
 """By belief id: True or False, or the probability that the belief is true."""
@@ -51,20 +55,20 @@ class Inference:
 
     @cached_property
     def x(self) -> Float64s:
-        """The soft truth of every atom."""
+        """Return the soft truth of every atom."""
         return self.posed.spread(self.solution.x)
 
     @property
     def objective(self) -> float:
-        """The value of the objective at the minimum."""
+        """Return the value of the objective at the minimum."""
         return self.solution.objective
 
     def label(self, tau: float = TAU) -> Int8s:
-        """Of each belief to be evaluated, in the order of `beliefs.rows`: 1 true, 0 false, -1 unknown."""
+        """Label each belief to be evaluated, in the order of `beliefs.rows`: 1 true, 0 false, -1 unknown."""
         return label(self.x[self.graph.beliefs.rows], tau)
 
     def labels(self, tau: float = TAU) -> dict[str, bool]:
-        """The inferable set: every belief to be evaluated that is not unknown, by id."""
+        """Return the inferable set: every belief to be evaluated that is not unknown, by id."""
         beliefs = self.graph.beliefs
         found = self.label(tau)
         return {
@@ -75,7 +79,7 @@ class Inference:
 
 
 def label(x: Float64s, tau: float = TAU) -> Int8s:
-    """Soft truths as labels: 1 true, 0 false, -1 unknown."""
+    """Turn soft truths into labels: 1 true, 0 false, -1 unknown."""
     if not 0.5 < tau <= 1.0:
         raise InputError(f"tau is {tau}; it must be above 0.5 and at most 1")
     labels = np.full(len(x), -1, dtype=np.int8)
@@ -88,7 +92,7 @@ def infer(
     graph: CouplingGraph,
     verdicts: Verdicts | None = None,
     options: InferenceOptions | None = None,
-    solve: Solve | None = None,
+    solve: Solve = solve_here,
 ) -> Inference:
     """Find the most probable soft truth of every belief, given what people said of some.
 
@@ -96,7 +100,7 @@ def infer(
         graph: from `couple`.
         verdicts: by belief id, True or False, or the probability that the belief is true.
         options: how to infer.
-        solve: an engine's way to solve whole models; without it they are solved here.
+        solve: an engine's way to solve whole models; by default they are solved in this process.
     """
     options = options or InferenceOptions()
     rows = {graph.beliefs.row(belief): float(value) for belief, value in (verdicts or {}).items()}
@@ -109,13 +113,57 @@ def infer_rows(
     verdicts: Mapping[int, float],
     thetas: Thetas,
     solver: SolverOptions = DEFAULT_OPTIONS,
-    solve: Solve | None = None,
+    solve: Solve = solve_here,
 ) -> Inference:
-    """As `infer`, with verdicts by row and the weights of each rule."""
-    if solve is None and graph.n_constraints > LARGE and solver.p == 2:
-        return Inference(graph, verdicts, thetas, *solve_near(graph, verdicts, thetas, solver))
+    """Infer as `infer` does, with verdicts by row and the weights of each rule."""
+    if solve is solve_here and graph.n_constraints > LARGE and solver.p == 2:
+        return Inference(graph, verdicts, thetas, *solve_reached(graph, verdicts, thetas, solver))
     posed = pose(graph, verdicts, thetas)
-    return Inference(graph, verdicts, thetas, posed, (solve or solve_here)(posed.model, solver))
+    return Inference(graph, verdicts, thetas, posed, solve(posed.model, solver))
+
+
+def solve_reached(
+    graph: CouplingGraph, verdicts: Mapping[int, float], thetas: Thetas, options: SolverOptions
+) -> tuple[Posed, Solution]:
+    """Solve a large graph in time and space that grow with what the verdicts move.
+
+    An atom that no violated constraint touches is at its minimum where it is, at its prior. So the atoms of
+    violated constraints are solved with all others held, and those that this pulls at join in, until none is
+    pulled at: then the gradient is zero everywhere, and the minimum is that of the whole graph.
+    """
+    among: Int32s = np.zeros(0, dtype=np.int32)
+    while len(among) <= MANY * graph.n_atoms:
+        posed = pose(graph, verdicts, thetas, among=among)
+        solution = solve_here(posed.model, options)
+        more = _pulled(graph, verdicts, thetas, among, posed.spread(solution.x), options)
+        if not len(more):
+            return posed, solution
+        among = np.union1d(among, more)
+    posed = pose(graph, verdicts, thetas)
+    return posed, solve_here(posed.model, options)
+
+
+def _pulled(
+    graph: CouplingGraph,
+    verdicts: Mapping[int, float],
+    thetas: Thetas,
+    among: Int32s,
+    x: Float64s,
+    options: SolverOptions,
+) -> Int32s:
+    """Return the atoms that are held though constraints pull at them."""
+    rows = open_to_violation(graph, among, verdicts)
+    part = graph.part(rows)
+    size = np.diff(part.start)
+    row_of = np.repeat(np.arange(len(size)), size)
+    value = part.offset + np.bincount(row_of, part.sign * x[part.atom], len(size))
+    weight = constraint_weights(graph, thetas, [row for row, q in verdicts.items() if q == 0.0], rows)
+    multiplier = (2.0 * weight * np.maximum(value, 0.0))[row_of]
+    atoms, at = np.unique(part.atom, return_inverse=True)
+    pull = np.abs(np.bincount(at, part.sign * multiplier, len(atoms)))
+    pulled = atoms[pull > 2.0 * EPSILON * HELD * options.tolerance]
+    sure = [row for row, q in verdicts.items() if q in (0.0, 1.0)]
+    return pulled[~np.isin(pulled, among) & ~np.isin(pulled, sure)]
 
 
 def normalise_class_mass(x: Float64s, accuracy: float, inferred: float, asked: Int32s) -> Float64s:

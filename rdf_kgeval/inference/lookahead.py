@@ -1,11 +1,12 @@
-"""Inference that follows verdicts one by one, and knows what each further verdict would bring."""
+"""Lookahead: inference that follows verdicts one by one, and what each further verdict would bring."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
-from rdf_kgeval.common.kernels import kernel
-from rdf_kgeval.common.memory import in_words
+from rdf_kgeval.common.jit import kernel
+from rdf_kgeval.common.memory import format_size
+from rdf_kgeval.common.progress import StepProgress
 from rdf_kgeval.common.types import Bools, Float64s, Int8s, Int32s, Int64s
 from rdf_kgeval.coupling.graph import CouplingGraph, Thetas
 from rdf_kgeval.errors import InputError
@@ -17,14 +18,11 @@ from rdf_kgeval.inference.solver.solve import SolverOptions, solve
 TOLERANCE = 0.1 * SLACK
 """Soft truths are exact to this, so that no label hangs on it."""
 HELD = 660
-"""Bytes for each constraint that looking ahead takes, as benchmarks/control.py measured it."""
+"""Bytes that looking ahead takes for each constraint, as benchmarks/control.py measured."""
 MOST_KEPT = 50_000_000
 """Entries of the lists that say on which atoms a kept what-if depends; longer lists name a component."""
 CHUNK = 4_096
-"""What-ifs are asked for so many beliefs at a time."""
-
-Progress = Callable[[int, int], None]
-"""Takes how many what-ifs are done, and of how many."""
+"""Beliefs whose what-ifs are asked for at a time."""
 
 
 class Live:
@@ -37,7 +35,7 @@ class Live:
     def __init__(
         self, graph: CouplingGraph, verdicts: Mapping[int, float], thetas: Thetas, threads: int = 1
     ) -> None:
-        """Solve with the verdicts that there are.
+        """Solve with the verdicts so far.
 
         Args:
             graph: what couples the beliefs.
@@ -67,26 +65,26 @@ class Live:
 
     @property
     def x(self) -> Float64s:
-        """The soft truth of every belief."""
+        """Return the soft truth of every belief."""
         coupled = self._variable >= 0
         x = self._x.copy()
         x[coupled] = self._search.x[self._variable[coupled]]
         return x
 
     def label(self) -> Int8s:
-        """1 true, 0 false, -1 unknown."""
+        """Label every belief: 1 true, 0 false, -1 unknown."""
         return label(self.x)
 
     def take(self, position: int, value: float) -> None:
-        """A verdict: clamp the belief and let everything follow."""
+        """Take a verdict: clamp the belief and let everything follow."""
         self._x[position] = value
         variable = int(self._variable[position])
         if variable >= 0:
             self._search.clamp(variable, value)
             self._gains.forget(self._search.commit())
 
-    def gains(self, positions: Int32s, progress: Progress | None = None) -> Int64s:
-        """How many more beliefs would be inferred: one row per belief, if it were false and if true."""
+    def gains(self, positions: Int32s, progress: StepProgress | None = None) -> Int64s:
+        """Count how many more beliefs would be inferred: one row per belief, if it were false and if true."""
         variables = self._variable[positions]
         coupled = variables >= 0
         alone = (label(self._x[positions]) < 0).astype(np.int64)
@@ -95,7 +93,7 @@ class Live:
         return gains
 
     def depends(self, position: int) -> Int32s:
-        """The beliefs' variables on which the gains of a belief depend, after `gains` has asked for it."""
+        """Return the variables on which the gains of a belief depend, after `gains` has asked for it."""
         variable = int(self._variable[position])
         return self._gains.depends(variable) if variable >= 0 else np.empty(0, np.int32)
 
@@ -115,7 +113,7 @@ class _Gains:
         self._indptr = np.zeros(1, np.int64)
         self._members = np.empty(0, np.int32)
 
-    def of(self, variables: Int32s, progress: Progress | None) -> Int64s:
+    def of(self, variables: Int32s, progress: StepProgress | None) -> Int64s:
         stale = np.unique(variables[~self._fresh[variables]])
         for begin in range(0, len(stale), CHUNK):
             self._ask(stale[begin : begin + CHUNK])
@@ -169,6 +167,7 @@ def _refuse_large(graph: CouplingGraph) -> None:
     limit, needed = graph.space.limit, HELD * graph.n_constraints
     if limit is not None and needed > limit:
         raise InputError(
-            f"a policy that looks ahead holds the whole graph in memory, about {in_words(needed)}, which is "
-            f"more than the memory limit of {in_words(limit)}; leave --policy out, or make the run with more"
+            f"a policy that looks ahead holds the whole graph in memory, about {format_size(needed)}, which "
+            f"is more than the memory limit of {format_size(limit)}; leave --policy out, or make the run "
+            "with more"
         )

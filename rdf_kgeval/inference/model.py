@@ -14,12 +14,12 @@ from rdf_kgeval.inference.solver.solve import Model
 from rdf_kgeval.rules.rule import EPSILON
 
 UNKNOWN = 0.5
-"""The prior of a belief that nothing speaks for or against."""
+"""The prior of a belief without evidence for or against it."""
 
 
 @dataclass(frozen=True)
 class Posed:
-    """A model, and how its variables and rows stand for atoms and constraints."""
+    """A model, and the atom of each variable and the constraint of each row."""
 
     model: Model
     atom: Int32s
@@ -30,7 +30,7 @@ class Posed:
     """Every atom's value where it is not a variable: given, clamped, or in no constraint that matters."""
 
     def spread(self, x: Float64s) -> Float64s:
-        """Values of all atoms from those of the variables."""
+        """Fill in the values of all atoms from those of the variables."""
         whole = self.x.copy()
         whole[self.atom] = x
         return whole
@@ -82,10 +82,10 @@ def pose(
 
 
 def open_to_violation(graph: CouplingGraph, among: Int32s, verdicts: Mapping[int, float]) -> Int32s:
-    """The constraints that can be violated while only these atoms and those with verdicts are off the prior.
+    """Find the constraints that can be violated while only these atoms and judged ones are off the prior.
 
-    One of several atoms that are all at their prior is not. One of a single atom may be: those come first in
-    the graph.
+    A constraint of several atoms that are all at their prior is not violated. One of a single atom may be:
+    those come first in the graph.
     """
     alone = bisect_left(range(graph.n_constraints), True, key=lambda j: bool(graph.start[j + 1] > j + 1))
     moved = np.union1d(among, np.array(list(verdicts), dtype=np.int32))
@@ -95,7 +95,7 @@ def open_to_violation(graph: CouplingGraph, among: Int32s, verdicts: Mapping[int
 def constraint_weights(
     graph: CouplingGraph, thetas: Thetas | None, false: Sequence[int], rows: Int32s | None = None
 ) -> Float64s:
-    """The weight of each constraint, or of these, given which atoms people said are false."""
+    """Compute the weight of each constraint, or of these, given the atoms that people judged false."""
     if thetas is None:
         return graph.weights(rows=rows)
     weight = graph.weights(thetas.forward, rows)

@@ -1,4 +1,4 @@
-"""How far each rule is to be trusted, after people have judged some of its groundings.
+"""Rule weights: how far to trust each rule after people have judged some of its groundings.
 
 Truth and falsity travel apart. Forwards counts how often the head is true given a true body; backwards, how
 often the body is not all true given a false head. The second follows from the first and from how many beliefs
@@ -17,7 +17,7 @@ from rdf_kgeval.rules.rule import Rule
 from rdf_kgeval.rules.rule import theta as theta_of
 
 PRIOR_STRENGTH = 10.0
-"""A rule's own confidence counts as so many judged heads, in each direction."""
+"""The number of judged heads that a rule's own confidence counts as, in each direction."""
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,12 @@ class Track:
     forward_held: float
     """Those of them that are true."""
     backward: float
-    """False heads that have a grounding of which it is known whether its body is all true."""
+    """False heads that have a grounding whose body is known to be all true, or known not to be."""
     backward_held: float
     """Those of them whose body is not all true."""
 
     def confidence(self, rule: Rule, accuracy: float) -> tuple[float, float]:
-        """Posterior means forwards and backwards.
+        """Compute the posterior means forwards and backwards.
 
         The rule's confidence c is the prior forwards. Backwards, an axiom has the same prior: it is right or
         wrong as a whole. A rule that holds now and then has the prior 1 - P(head false | body true) *
@@ -87,7 +87,7 @@ def track_rules(graph: CouplingGraph, verdicts: Mapping[int, float]) -> list[Tra
 
 
 def _look_up(atom: Int32s, atoms: Int64s, truths: Float64s) -> Float64s:
-    """The truth of each atom, NaN where it is not known."""
+    """Look up the truth of each atom, NaN where it is not known."""
     if not len(atoms):
         return np.full(len(atom), np.nan)
     at = np.minimum(np.searchsorted(atoms, atom), len(atoms) - 1)
@@ -97,7 +97,7 @@ def _look_up(atom: Int32s, atoms: Int64s, truths: Float64s) -> Float64s:
 def _by_head(
     graph: CouplingGraph, rows: Int32s, head: Int64s, judged: Bools, held: Bools
 ) -> tuple[Float64s, Float64s]:
-    """For each rule, how many heads are judged, and the sum over them of the share that held.
+    """Count, for each rule, the heads that are judged, and sum over them the share that held.
 
     Constraints are the rows; the other columns are beside them.
     """
@@ -116,7 +116,7 @@ def _by_head(
 def updated_thetas(
     graph: CouplingGraph, verdicts: Mapping[int, float], sample: Collection[float] | None = None
 ) -> Thetas:
-    """Each rule's weights after the verdicts.
+    """Learn each rule's weights from the verdicts.
 
     A rule whose weight was set by hand keeps it, and one that is idle forwards is so backwards.
 

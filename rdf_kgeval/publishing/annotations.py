@@ -11,7 +11,7 @@ import numpy as np
 
 from rdf_kgeval.beliefs.table import Role, Triple
 from rdf_kgeval.common.types import Bools, Int8s, Int32s, Int64s, UInt8s
-from rdf_kgeval.inference.evidence import Evidence, find_broken, find_evidence
+from rdf_kgeval.inference.explanation import Evidence, find_broken, find_evidence
 from rdf_kgeval.namespaces import DQV, KGE, OA, PROV, RDF, RDF_TYPE, XSD
 from rdf_kgeval.publishing.record import (
     Annotations,

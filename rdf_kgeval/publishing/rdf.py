@@ -1,13 +1,13 @@
 """Publishing an evaluation as linked data: DQV measurements, PROV, and an annotation for each belief."""
 
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import pyoxigraph as ox
 
 from rdf_kgeval.beliefs.terms import to_rdflib
+from rdf_kgeval.common.disk import replacing
 from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
@@ -101,17 +101,11 @@ def publish(
     if rdf_format == ox.RdfFormat.JSON_LD and options and options.form is Form.TRIPLE_TERMS:
         raise InputError("JSON-LD has no triple terms; write .trig, .ttl, .nq or .nt")
     record = make_record(evaluation, options, origin, quads=rdf_format.supports_datasets)
-    new = path.with_name(path.name + ".new")
     try:
-        with new.open("wb") as file:
+        with replacing(path) as new, new.open("wb") as file:
             _write(record, file, rdf_format, progress)
-        new.replace(path)
-    except BaseException as error:
-        with suppress(OSError):
-            new.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise InputError(f"{printable(str(path))} cannot be written: {error.strerror}") from error
-        raise
+    except OSError as error:
+        raise InputError(f"{printable(str(path))} cannot be written: {error.strerror}") from error
 
 
 def _write(record: Record, file: IO[bytes], rdf_format: ox.RdfFormat, progress: Progress) -> None:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 
 from rdf_kgeval.beliefs.terms import iri
+from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.errors import EndpointError, IncompleteError, InputError
 from rdf_kgeval.namespaces import DQV, KGE, VOID
 from rdf_kgeval.publishing.rdf import lines_of
@@ -17,7 +18,6 @@ from rdf_kgeval.publishing.record import Form, Record, integer, text
 from rdf_kgeval.sources.endpoint.client import Endpoint, RetryPolicy
 from rdf_kgeval.sources.endpoint.counts import count
 from rdf_kgeval.sources.endpoint.quirks import INSERT_CHARACTERS, INSERT_TRIPLES
-from rdf_kgeval.sources.files import Progress
 
 _RETRY = RetryPolicy(timeout=1800.0, deadline=7200.0)
 _LOOKS = 6

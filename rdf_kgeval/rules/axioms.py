@@ -1,6 +1,6 @@
-"""Axioms of a schema graph as rules, after closing the schema with owlrl.
+"""Translate the axioms of a schema into rules, after closing the schema with owlrl.
 
-A kind of axiom is a row of the table at the end: how its axioms are found, and the rules that they become.
+A kind of axiom is a row of the table at the end: how to find its axioms, and how to translate one into rules.
 """
 
 from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ Strength = tuple[float | None, float | None]
 
 @dataclass(frozen=True)
 class _Axiom:
-    """A subject, what is said of it, and of what: `:p rdfs:domain :C`; a characteristic has no object."""
+    """An axiom such as `:p rdfs:domain :C`: subject, kind and object; a characteristic has no object."""
 
     subject: Any
     kind: Any
@@ -37,12 +37,12 @@ class _Axiom:
 
     @property
     def terms(self) -> tuple[str, str]:
-        """Subject and object as N-Triples terms."""
+        """Return subject and object as N-Triples terms."""
         return rdflib_term(self.subject), rdflib_term(self.object)
 
     @property
     def turned(self) -> "_Axiom":
-        """The same with subject and object exchanged."""
+        """The same axiom with subject and object exchanged."""
         return _Axiom(self.object, self.kind, self.subject)
 
 
@@ -88,7 +88,7 @@ class _Schema:
         )
 
     def _close(self) -> rdflib.Graph:
-        """Add to the schema's triples what follows from those of the usual strength."""
+        """Add the triples that follow from those of the usual strength."""
         for predicate in _LISTS:
             list(self.lists(predicate))
         schema = rdflib.Graph(bind_namespaces="none")
@@ -197,7 +197,7 @@ def _is_iri(node: Any) -> bool:
 
 
 def _is_user(node: Any) -> bool:
-    """Whether it is an IRI outside of RDF's own vocabularies."""
+    """Whether a node is an IRI outside the vocabularies of RDF, RDFS, OWL and XSD."""
     return _is_iri(node) and not str(node).startswith((*_VOCABULARIES, KGE))
 
 
@@ -207,36 +207,36 @@ def _curie(node: Any) -> str:
     return f"{prefix}:{local_name(node)}"
 
 
-# How axioms of a kind are found.
+# Finding the axioms of a kind.
 
 
 def _pairs(schema: _Schema, kind: rdflib.URIRef) -> Iterator[_Axiom]:
-    """Axioms that are one triple between two of the user's IRIs, stated or implied."""
+    """Find axioms that are one triple between two of the user's IRIs, stated or implied."""
     for s, o in schema.closed.subject_objects(kind):
         if s != o and _is_user(s) and _is_user(o):
             yield _Axiom(s, kind, o)
 
 
 def _characteristics(schema: _Schema, kind: rdflib.URIRef) -> Iterator[_Axiom]:
-    """Axioms that give a property a type, stated or implied."""
+    """Find axioms that give a property a type, stated or implied."""
     for s in schema.closed.subjects(RDF.type, kind):
         if _is_user(s):
             yield _Axiom(s, kind)
 
 
 def _lists(schema: _Schema, kind: rdflib.URIRef) -> Iterator[_Axiom]:
-    """Axioms whose object is a list, as stated; here it is a tuple."""
+    """Find stated axioms whose object is a list, which becomes a tuple."""
     for owner, members in schema.lists(kind):
         yield _Axiom(owner, kind, tuple(members))
 
 
 def _limits(schema: _Schema, kind: rdflib.URIRef) -> Iterator[_Axiom]:
-    """Cardinalities of restrictions, as stated."""
+    """Find stated cardinalities of restrictions."""
     for node, number in schema.stated.subject_objects(kind):
         yield _Axiom(node, kind, number)
 
 
-# What an axiom becomes.
+# Translating an axiom.
 
 
 def _domain(schema: _Schema, axiom: _Axiom) -> Iterator[Rule]:
@@ -355,7 +355,7 @@ def _at_most_one(schema: _Schema, axiom: _Axiom) -> Iterator[Rule]:
 
 
 class _Kind(NamedTuple):
-    """A kind of axiom: where to find its axioms in a schema, and what one becomes."""
+    """A kind of axiom: how to find its axioms in a schema, and how to translate one into rules."""
 
     find: Callable[[_Schema, rdflib.URIRef], Iterator[_Axiom]]
     translate: Callable[[_Schema, _Axiom], Iterator[Rule]]
@@ -391,4 +391,4 @@ _PAIRS, _CHARACTERISTICS, _LIMITS = (
 )
 _LISTS = (OWL.unionOf, OWL.intersectionOf, *(name for name, kind in _KINDS.items() if kind.find is _lists))
 _PARTS = {RDF.first, RDF.rest, OWL.onProperty, OWL.onClass, *_LIMITS, *_LISTS}
-"""What classes and axioms are made of; the closure needs it."""
+"""Predicates of class expressions and lists, which the closure needs."""

@@ -1,6 +1,6 @@
-"""SPARQL CONSTRUCT text -> the patterns of rules.
+"""Parse the text of a SPARQL CONSTRUCT into the patterns of rules.
 
-What is plain joins, filters and VALUES becomes patterns and filters; of anything more, the triples that every
+Plain joins, filters and VALUES become patterns and filters. Of any other WHERE, the triples that every
 solution needs become patterns, and the whole WHERE is kept as a SELECT for a SPARQL engine.
 """
 
@@ -39,11 +39,11 @@ class Branch:
 
     @property
     def bound(self) -> set[str]:
-        """Variables that patterns and values bind."""
+        """The variables that patterns and values bind."""
         return {v for p in self.body for v in variables(p)}.union(*(b.variables for b in self.values))
 
     def join(self, other: "Branch") -> "Branch":
-        """Both of them."""
+        """Return the conjunction of two branches."""
         return Branch(
             self.body + other.body,
             self.filters + other.filters,
@@ -65,7 +65,7 @@ class Construct:
     """The line of the template."""
 
     def select(self, branch: Branch, head: Pattern) -> str:
-        """The WHERE as a SELECT of the variables that a rule of this branch needs."""
+        """Write the WHERE as a SELECT of the variables that a rule of this branch needs."""
         wanted = {v for p in [*branch.body, head] for v in variables(p)} & branch.visible
         return f"{self.prologue} SELECT DISTINCT {' '.join(sorted(wanted)) or '*'} {self.where}"
 
@@ -90,7 +90,7 @@ def parse_construct(text: str, prefixes: Mapping[str, str] | None = None) -> Con
 
 
 def _expand(part: re.Match[str]) -> str:
-    """Codepoint escapes as characters, anywhere but in comments.
+    """Replace the codepoint escapes of a token by characters, except in comments.
 
     In a string, an escaped quote or backslash is just a character, as in SPARQL 1.2.
     """
@@ -137,14 +137,14 @@ def _parse(text: str) -> Construct:
 
 
 def _beyond(branch: Branch, part: Filter) -> bool:
-    """A filter over what only an engine binds is left to the engine."""
+    """Whether a filter uses a variable that only an engine binds; it is then left to the engine."""
     beyond = any(term.startswith("?") and term not in branch.bound for term in operands(part))
     branch.more |= beyond
     return beyond
 
 
 def _split(text: str) -> tuple[int, int]:
-    """Where CONSTRUCT starts and where its template ends."""
+    """Find the start of CONSTRUCT and the end of its template."""
     _, construct, end = _HEADER.parse_string(text)
     return construct, end
 
@@ -214,10 +214,10 @@ def _head(reader: "_Reader", triple: tuple[Any, Any, Any], line: int) -> Pattern
 
 
 class _Reader(Expressions):
-    """Walks the groups of rdflib's parse tree."""
+    """Read the groups of rdflib's parse tree."""
 
     def group(self, node: CompValue) -> list[Branch]:
-        """The branches of a group graph pattern."""
+        """Read the branches of a group graph pattern."""
         if node.name == "SubSelect":
             return [Branch(visible=_projected(node), more=True)]
         branches = [Branch()]
@@ -266,7 +266,7 @@ class _Reader(Expressions):
                 return [Branch(more=True)]
 
     def _path(self, s: Any, path: Any, o: Any) -> list[Branch]:
-        """A triple pattern, or the triples of a path of fixed length, per alternative."""
+        """Read a triple pattern, or the triples of a path of fixed length, one branch per alternative."""
         start, end = self.term(s), self.term(o)
         own = {str(v) for n, v in ((s, start), (o, end)) if isinstance(n, rdflib.Variable)}
         if isinstance(path, rdflib.Variable):
@@ -293,7 +293,7 @@ class _Reader(Expressions):
         return [Branch(body=[(s, self.term(path), o)])]
 
     def values(self, part: CompValue) -> Branch:
-        """A VALUES block."""
+        """Read a VALUES block."""
         names = tuple(f"?{v}" for v in part.var)
         rows = part.value or ()
         if len(names) == 1 and not all(

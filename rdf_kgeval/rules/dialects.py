@@ -18,7 +18,7 @@ class Dialect(Entry):
     """A language of rule files; its code is a `Callable[[Path], list[Rule]]`."""
 
     files: str
-    """What users call its files, for help."""
+    """The name of its files in help."""
     takes: Callable[[str], bool]
     """Whether files of a suffix, in lower case, are in this dialect."""
     in_folders: tuple[str, ...] = ()
@@ -56,11 +56,11 @@ def read_rules(*paths: str | Path) -> list[Rule]:
     """Read rules from files, and from the templates and Turtle files of folders.
 
     Args:
-        paths: `*.rq` and `*.sparql` files hold one CONSTRUCT each, RDF files hold SHACL rules; a file with
-            another name is what AMIE or AnyBURL wrote.
+        paths: `*.rq` and `*.sparql` files have one CONSTRUCT each, RDF files have SHACL rules; a file with
+            another suffix is a table of AMIE or AnyBURL.
 
     Raises:
-        InputError: with one line for everything that is wrong in any of the files.
+        InputError: with one line for every mistake in any of the files.
     """
     rules: list[Rule] = []
     errors: list[str] = []

@@ -1,4 +1,4 @@
-"""RDF documents that describe, such as ontologies and shapes, as rdflib graphs; never from the network."""
+"""Parse ontologies and shapes into rdflib graphs, without the network."""
 
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from rdf_kgeval.sources.files import FORMATS, check_xml, syntax_message
 
 
 def read_document(path: Path) -> rdflib.Graph:
-    """Parse one file.
+    """Parse the RDF of one file.
 
     Raises:
         InputError: it is missing, of an unknown kind or not valid; the message names file and line.
@@ -35,7 +35,7 @@ def read_document(path: Path) -> rdflib.Graph:
 
 
 def parse_document(data: bytes, form: ox.RdfFormat, name: str, base: str) -> rdflib.Graph:
-    """Parse RDF; `name` stands for it in messages."""
+    """Parse RDF; `name` is its name in messages."""
     if (
         form == ox.RdfFormat.RDF_XML
         and name.endswith(".owl")
@@ -60,7 +60,7 @@ def parse_document(data: bytes, form: ox.RdfFormat, name: str, base: str) -> rdf
 
 
 def read_text(path: Path) -> str:
-    """The text of a file, which is UTF-8."""
+    """Read a file of UTF-8 text."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except OSError as error:
@@ -74,7 +74,7 @@ def read_text(path: Path) -> str:
 
 
 def read_list(graph: rdflib.Graph, head: Any) -> list[Any]:
-    """The members of an RDF list; ValueError where it is not whole."""
+    """List the members of an RDF list; ValueError where it is broken."""
     members, seen = [], set()
     while head != RDF.nil:
         first, rest = list(graph.objects(head, RDF.first)), list(graph.objects(head, RDF.rest))

@@ -1,4 +1,4 @@
-"""Terms and filter expressions in rdflib's parse tree of a SPARQL query."""
+"""Convert terms and filter expressions of rdflib's parse tree of a SPARQL query."""
 
 from itertools import count
 from typing import Any
@@ -24,11 +24,11 @@ class TemplateError(InputError):
 
 
 class BeyondJoinsError(Exception):
-    """This expression is left to a SPARQL engine."""
+    """An expression that joins cannot decide, and a SPARQL engine must."""
 
 
 class Expressions:
-    """Reads terms, and the expressions that joins can decide."""
+    """Convert terms, and the expressions that joins can decide."""
 
     def __init__(self, prologue: Any, taken: set[str]) -> None:
         self._prefixes: dict[str, str] = {}
@@ -42,7 +42,7 @@ class Expressions:
                 self._prefixes[part.prefix or ""] = str(rdflib.URIRef(part.iri, base=self._base or None))
 
     def term(self, node: Any, *, exact: bool = True) -> str:
-        """A variable or term; `exact` says that its spelling matters, not only its value."""
+        """Convert a variable or term; `exact` says that its lexical form matters, not only its value."""
         try:
             if isinstance(node, rdflib.Variable):
                 return f"?{node}"
@@ -53,7 +53,7 @@ class Expressions:
             if isinstance(node, CompValue) and node.name == "literal":
                 return self._literal(node)
             if isinstance(node, rdflib.Literal):
-                # rdflib respells a bare double, so that it would match no term of the graph.
+                # rdflib changes the lexical form of a bare double, so that it would match no term.
                 if exact and str(node.datatype) == XSD + "double":
                     raise TemplateError(
                         f"the bare number {node} would be matched as spelled; write it as "
@@ -87,11 +87,11 @@ class Expressions:
         raise BeyondJoinsError
 
     def fresh(self) -> str:
-        """A variable that the query does not use."""
+        """Make a variable that the query does not use."""
         return f"?{next(self._fresh)}"
 
     def filter(self, node: Any) -> Filter:
-        """An expression as a Filter, or BeyondJoinsError."""
+        """Convert an expression; BeyondJoinsError where joins cannot decide it."""
         if not isinstance(node, CompValue):
             raise BeyondJoinsError
         match node.name:
@@ -147,7 +147,7 @@ class Expressions:
 
 
 def _unwrap(node: Any) -> Any:
-    """The one thing inside the levels of an expression."""
+    """Return the operand inside the nested levels of an expression."""
     while isinstance(node, CompValue) and node.name.endswith("Expression") and not node.op and not node.other:
         node = node.expr
     return node

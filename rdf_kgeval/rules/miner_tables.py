@@ -1,8 +1,8 @@
-"""Rules that AMIE or AnyBURL mined, from the tables that they write.
+"""Read the tables of rules that AMIE and AnyBURL write.
 
-AMIE: `?a  <p>  ?b  ?b  <q>  ?c   => ?a  <r>  ?c`, then columns apart by tabs: head coverage, standard and PCA
-confidence, support (positive examples), ... AnyBURL: predictions, correct predictions, confidence and
-`<r>(X,Y) <= <p>(X,A), <q>(A,Y)`, apart by tabs. Names are IRIs, in angle brackets or not.
+AMIE: `?a  <p>  ?b  ?b  <q>  ?c   => ?a  <r>  ?c`, then columns separated by tabs: head coverage, standard and
+PCA confidence, support (positive examples), ... AnyBURL: predictions, correct predictions, confidence and
+`<r>(X,Y) <= <p>(X,A), <q>(A,Y)`, separated by tabs. Names are IRIs, in angle brackets or not.
 """
 
 import math
@@ -22,10 +22,10 @@ _IF, _THEN = re.compile(r"\s<=(?:\s|$)"), re.compile(r"\s=>\s")
 
 
 def read_table(file: Path) -> list[Rule]:
-    """Read the rules of a file; those of AnyBURL without a body are left out: they tie no triples.
+    """Read the rules of a file; AnyBURL's rules without a body are left out, because they tie no triples.
 
     Raises:
-        InputError: with one line for everything that is wrong.
+        InputError: with one line for every mistake.
     """
     rules: list[Rule] = []
     errors: list[str] = []
@@ -80,7 +80,7 @@ def _triples(text: str) -> list[Pattern]:
 
 
 def _words(text: str) -> list[str]:
-    """Terms apart by spaces; a literal may hold some."""
+    """Split a text at spaces, except those of literals."""
     return re.findall(r'"(?:[^"\\]|\\.)*"\S*|\S+', text)
 
 

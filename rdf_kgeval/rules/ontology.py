@@ -1,7 +1,7 @@
-"""RDFS and OWL axioms as rules.
+"""Read RDFS and OWL ontologies as rules.
 
-The schema is closed by owlrl before it is read, so that a property of a subclass's domain also has the
-superclass's; data in the file is left alone. An axiom has confidence 0.99 unless `kge:weight` or
+The schema is closed by owlrl first, so that a property whose domain is a subclass also has the superclass as
+its domain; data in the file is ignored. An axiom has confidence 0.99 unless `kge:weight` or
 `kge:confidence` says otherwise: on its owl:Axiom annotation, on its subject, or on its kind (as in
 `rdfs:domain kge:confidence 0.9`). An axiom with a strength of its own is not used to derive others.
 """
@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 _MAX_IMPORTS = 50
 
 Fetch = Callable[[str], tuple[bytes, str]]
-"""The bytes and the media type behind an IRI."""
+"""Returns the bytes and the media type of the document at an IRI."""
 
 
 def read_ontology(*paths: str | Path, follow_imports: bool = False, fetch: Fetch = fetch_rdf) -> list[Rule]:
@@ -34,11 +34,11 @@ def read_ontology(*paths: str | Path, follow_imports: bool = False, fetch: Fetch
 
     Args:
         paths: RDF files, read as one ontology.
-        follow_imports: fetch what `owl:imports` names over HTTP; otherwise it is left out and logged.
-        fetch: how to fetch.
+        follow_imports: fetch imported ontologies over HTTP; otherwise they are left out and logged.
+        fetch: fetches the document of an IRI.
 
     Raises:
-        InputError: with one line for everything that is wrong in any of the files.
+        InputError: with one line for every mistake in any of the files.
     """
     graph = rdflib.Graph(bind_namespaces="none")
     errors: list[str] = []

@@ -76,21 +76,21 @@ class Differ:
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """All of them."""
+    """True if all parts are."""
 
     parts: tuple["Filter", ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """Any of them."""
+    """True if any part is."""
 
     parts: tuple["Filter", ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """The opposite; an error stays an error."""
+    """The negation; an error stays an error."""
 
     part: "Filter"
 
@@ -108,7 +108,7 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class RuleOrigin:
-    """Where a rule was read."""
+    """The file and line of a rule."""
 
     file: str
     line: int | None = None
@@ -119,10 +119,10 @@ class RuleOrigin:
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """What a miner counted, as AMIE defines it; the PCA confidence is the rule's confidence."""
+    """The measures of a mined rule, as AMIE defines them; the PCA confidence is the rule's confidence."""
 
     support: int
-    """How many distinct heads are asserted and have a body that holds."""
+    """Number of distinct heads that are asserted and have a body that holds."""
     head_coverage: float | None = None
     """Support over the number of asserted triples that match the head."""
     standard_confidence: float | None = None
@@ -131,29 +131,29 @@ class Measures:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rule:
-    """A rule over triples; `couple` grounds it."""
+    """A rule over triples, to be grounded by `couple`."""
 
     id: str
     """Its name in messages, explanations and counts; distinct within a coupling graph."""
     body: tuple[Pattern, ...]
-    """What must hold; the matched triples are the atoms of a constraint."""
+    """The conditions; the matched triples are the atoms of a constraint."""
     head: Pattern | None
-    """What then holds; None is a denial: the bodies cannot all be true."""
+    """The conclusion; None is a denial: the conditions cannot all be true."""
     summary: str = ""
     confidence: float | None = None
     weight: float | None = None
     """Theta itself; where it is given, the confidence does not count."""
     axiom: bool = False
-    """Whether it holds by definition: it can be wrong as a whole, but not now and then."""
+    """Whether it holds by definition: it can be wrong as a whole, but has no exceptions."""
     latent: bool = False
     """Whether the head may be an atom that the graph does not assert."""
     filters: tuple[Filter, ...] = ()
     values: tuple[Values, ...] = ()
     query: str | None = None
-    """A SELECT for what is more than joins and filters: its solutions bind the variables of body and head."""
+    """A SELECT that binds the variables of body and head, where joins and filters do not suffice."""
     source: RuleOrigin | None = None
     measures: Measures | None = None
-    """Of a mined rule."""
+    """Measures of a mined rule."""
 
     def __post_init__(self) -> None:
         unbound = set(variables(self.head)) - self.bound if self.head and self.query is None else set()
@@ -171,12 +171,12 @@ class Rule:
 
     @property
     def name(self) -> str:
-        """The id, safe to show."""
+        """The id as it is safe to show."""
         return printable(self.id, 200)
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is a Horn rule of triples alone."""
+        """Whether the rule is a Horn rule without filters, values or query."""
         return self.head is not None and not self.filters and not self.values and self.query is None
 
     @property
@@ -192,11 +192,11 @@ class Rule:
 
     @property
     def trust(self) -> float:
-        """The confidence that it states, or the default one."""
+        """The stated confidence, or the default one."""
         return DEFAULT_CONFIDENCE if self.confidence is None else self.confidence
 
     def to_select(self) -> str:
-        """The rule's bindings as a SPARQL SELECT over one default graph."""
+        """Write a SPARQL SELECT for the rule's bindings, over one default graph."""
         if self.query is not None:
             return self.query
         parts = [" ".join(pattern) + " ." for pattern in self.body]
@@ -208,7 +208,7 @@ class Rule:
 
 
 def theta(confidence: float) -> float:
-    """The weight that gives a lone head with a true body the soft truth `confidence`; at most 0.5 is idle.
+    """Return the weight that gives a lone head with a true body the soft truth `confidence`; 0 up to 0.5.
 
     >>> round(theta(0.99), 3), theta(0.5)
     (2.45, 0.0)
@@ -218,7 +218,7 @@ def theta(confidence: float) -> float:
 
 
 def check_strength(weight: float | None, confidence: float | None) -> None:
-    """Refuse a weight or confidence that has no meaning."""
+    """Refuse a weight or confidence out of range."""
     if weight is not None and not 0 <= weight < float("inf"):
         raise InputError(f"the weight {weight} is not a finite number from 0 up; write one such as 0.9")
     if confidence is not None and not 0 <= confidence <= 1:
@@ -226,12 +226,12 @@ def check_strength(weight: float | None, confidence: float | None) -> None:
 
 
 def variables(pattern: Pattern | None) -> Iterator[str]:
-    """The variables of a pattern, in order."""
+    """List the variables of a pattern, in order."""
     return (term for term in pattern or () if term.startswith("?"))
 
 
 def operands(part: Filter) -> Iterator[str]:
-    """The variables and terms that a filter mentions."""
+    """List the variables and terms that a filter mentions."""
     for field in fields(part):
         value = getattr(part, field.name)
         if field.name in ("left", "right", "term"):
@@ -272,13 +272,13 @@ _FILTERS = {cls.__name__: cls for cls in (Compare, SameTerm, IsKind, StartsWith,
 
 
 def to_json(rule: Rule) -> dict[str, Any]:
-    """The rule as what JSON can hold."""
+    """Convert a rule into JSON."""
     record = {field.name: _plain(getattr(rule, field.name)) for field in fields(rule)}
     return {name: value for name, value in record.items() if value not in (None, [], "")}
 
 
 def from_json(record: dict[str, Any]) -> Rule:
-    """The rule that `to_json` wrote."""
+    """Convert JSON of `to_json` back into a rule."""
     known = {
         name: _tuples(value)
         for name, value in record.items()
@@ -317,7 +317,7 @@ def _filter(record: dict[str, Any]) -> Filter:
 
 
 def verbalise(body: Iterable[Pattern], head: Pattern, name: Callable[[str], str]) -> str:
-    """A rule in words, such as "If x plays for y, then x is a Person."; `name` has those for a term."""
+    """Put a rule into words, "If x plays for y, then x is a Person."; `name` names a term."""
 
     def clause(pattern: Pattern) -> str:
         s, p, o = (

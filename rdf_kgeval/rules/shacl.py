@@ -1,4 +1,4 @@
-"""SHACL rules (`sh:SPARQLRule`, `sh:TripleRule`) from an RDF file, as the rules that templates also give.
+"""Read SHACL rules (`sh:SPARQLRule`, `sh:TripleRule`) of an RDF file.
 
 A shape's target is part of the body: `$this` must be of the target class, or subject or object of the target
 property. `kge:weight` or `kge:confidence`, `kge:latent` and `kge:denial` on a rule mean what `#+` lines mean.
@@ -32,7 +32,7 @@ def read_shacl(file: Path) -> list[Rule]:
     """Read the SHACL rules of a file.
 
     Raises:
-        InputError: with one line for everything that is wrong.
+        InputError: with one line for every mistake.
     """
     shapes = _Shapes(read_document(file), file)
     rules: list[Rule] = []
@@ -58,7 +58,7 @@ class _Shapes:
         self.any_rule = (None, SH.rule, None) in graph
 
     def rules(self) -> Iterator[tuple[Any, Any]]:
-        """Shapes with their active rules, in an order that does not hang on blank node names."""
+        """Yield shapes with their active rules, in an order that does not depend on blank node labels."""
         pairs = list(self._graph.subject_objects(SH.rule))
         for shape, node in sorted(pairs, key=lambda pair: (self._key(pair[0]), self._key(pair[1]))):
             if not self._is_true(node, SH.deactivated) and not self._is_true(shape, SH.deactivated):
@@ -78,13 +78,13 @@ class _Shapes:
         return isinstance(value, rdflib.Literal) and str(value) in ("true", "1")
 
     def name(self, node: Any, shape: Any) -> str:
-        """The rule in messages."""
+        """Name a rule in messages."""
         return printable(
             _local(node) if isinstance(node, rdflib.URIRef) else f"a rule of {_local(shape)}", 80
         )
 
     def line(self, node: Any, shape: Any, error: TemplateError) -> int | None:
-        """Where the rule's query, or else its name or that of its shape, stands in the file."""
+        """Find the line of the rule's query, or else of its name or its shape's name, in the file."""
         query = self._graph.value(node, SH.construct)
         lines = str(query or "").split("\n")
         for probe, extra in (
@@ -98,7 +98,7 @@ class _Shapes:
         return None
 
     def read(self, shape: Any, node: Any) -> list[Rule]:
-        """The rules of one SHACL rule."""
+        """Translate one SHACL rule, which may become several rules."""
         if (node, SH.condition, None) in self._graph:
             raise TemplateError("it has a sh:condition, which is not supported; write it into WHERE")
         kinds = set(self._graph.objects(node, RDF.type))
@@ -139,7 +139,7 @@ class _Shapes:
         )
 
     def _measures(self, node: Any) -> Measures | None:
-        """What a miner counted; it is shown, not used, so what is no number is as good as absent."""
+        """Read a miner's measures; they are only shown, so anything but a number counts as absent."""
         found: list[float | None] = []
         for name in ("support", "headCoverage", "standardConfidence"):
             try:
@@ -204,7 +204,7 @@ class _Shapes:
         return Construct(((s, p, o),), (branch,), "", "", 1)
 
     def _expression(self, node: Any, branch: Branch) -> str:
-        """A node expression: sh:this, a constant, or a path from this node."""
+        """Translate a node expression: sh:this, a constant, or a path from this node."""
         if node == SH.this:
             return _THIS
         if not isinstance(node, rdflib.BNode):
@@ -238,7 +238,7 @@ class _Shapes:
 
 
 def _is_implied(target: Branch, branch: Branch, other: str) -> bool:
-    """Whether the body has a triple that the target asks for, so that another would only repeat it."""
+    """Whether the body already has the triple of the target, which another would only repeat."""
     return not branch.more and any(
         all(other == wanted or wanted == term for wanted, term in zip(pattern, own, strict=True))
         for pattern in target.body
@@ -251,5 +251,5 @@ def _target(pattern: Pattern) -> Branch:
 
 
 def _local(node: Any) -> str:
-    """The last part of an IRI."""
+    """Return the last part of an IRI."""
     return local_name(str(node).rstrip("/#")) if isinstance(node, rdflib.URIRef) else "a shape"

@@ -1,4 +1,4 @@
-"""Templates: a SPARQL CONSTRUCT in a file, its metadata, and the rules that the two make.
+"""Templates: rules as a SPARQL CONSTRUCT with metadata, in a file.
 
 A template states its metadata in comment lines before CONSTRUCT, as grlc does:
 
@@ -9,7 +9,7 @@ A template states its metadata in comment lines before CONSTRUCT, as grlc does:
     #+ denial: true           (the template's triple and those of WHERE cannot all be true)
 
 Mined rules also state `support`, `head-coverage` and `standard-confidence`, which are shown but not used.
-SHACL rules state the same in RDF, and become rules here, too.
+SHACL rules state the same in RDF, and become rules in this module, too.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ from rdf_kgeval.rules.rule import Measures, Pattern, Rule, RuleOrigin, variables
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Metadata:
-    """What a template says of itself."""
+    """The metadata of a rule."""
 
     id: str
     summary: str = ""
@@ -116,12 +116,12 @@ def _unquoted(value: str) -> str:
 
 
 def make_rules(construct: Construct, metadata: Metadata, source: RuleOrigin) -> list[Rule]:
-    """The rules of a template; several are numbered `id/1`, `id/2`, ...
+    """Make the rules of a template; several are numbered `id/1`, `id/2`, ...
 
     Args:
         construct: the parsed query.
         metadata: its id, strength and kind.
-        source: where it was read.
+        source: its file and line.
 
     Raises:
         TemplateError: it cannot be a rule.
@@ -170,7 +170,7 @@ def _rule(
 
 
 def strength(graph: rdflib.Graph, node: Any) -> tuple[float | None, float | None]:
-    """The `kge:weight` and `kge:confidence` of a node; at most one of the two.
+    """Read the `kge:weight` or `kge:confidence` of a node; at most one of the two.
 
     Raises:
         TemplateError: it is not a number in its range, or stated more than once.

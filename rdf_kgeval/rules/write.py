@@ -1,7 +1,6 @@
-"""Rules as files that people read and edit and `read_rules` reads: CONSTRUCT templates or SHACL rules."""
+"""Write rules as files that people edit and `read_rules` reads: CONSTRUCT templates or SHACL rules."""
 
 import re
-import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -9,6 +8,7 @@ from pathlib import Path
 import rdflib
 
 from rdf_kgeval.beliefs.terms import iri, local_name
+from rdf_kgeval.common.disk import replacing
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.namespaces import KGE, RDF_TYPE
@@ -28,22 +28,24 @@ def write_templates(rules: Sequence[Rule], folder: Path) -> None:
         InputError: the folder exists or cannot be made.
     """
     prefixes = choose_prefixes(rules)
-    refuse_taken(folder)
-    partial = folder.with_name(folder.name + ".partial")
+    check_absent(folder)
     try:
-        partial.mkdir()
+        with replacing(folder, ".partial") as partial:
+            _make(partial)
+            for rule in rules:
+                (partial / f"{rule.id}.rq").write_text(to_template(rule, prefixes), encoding="utf-8")
     except OSError as error:
-        raise InputError(
-            f"{printable(str(partial))} cannot be made ({error.strerror}); choose another folder"
-        ) from error
-    try:
-        for rule in rules:
-            (partial / f"{rule.id}.rq").write_text(to_template(rule, prefixes), encoding="utf-8")
-        partial.rename(folder)
-    except OSError as error:
-        shutil.rmtree(partial, ignore_errors=True)
         raise InputError(
             f"{printable(str(folder))} cannot be written ({error.strerror}); choose another folder"
+        ) from error
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir()
+    except OSError as error:
+        raise InputError(
+            f"{printable(str(folder))} cannot be made ({error.strerror}); choose another folder"
         ) from error
 
 
@@ -55,7 +57,7 @@ def write_shacl(rules: Sequence[Rule], file: Path) -> None:
     """
     if file.suffix != ".ttl":
         raise InputError(f"{printable(str(file))} is to hold SHACL rules; give it a name that ends in .ttl")
-    refuse_taken(file)
+    check_absent(file)
     try:
         file.write_text(to_shacl(rules), encoding="utf-8")
     except OSError as error:
@@ -68,14 +70,14 @@ WRITERS: dict[str, Callable[[Sequence[Rule], Path], None]] = {"rq": write_templa
 """The formats in which rules are written."""
 
 
-def refuse_taken(path: Path) -> None:
+def check_absent(path: Path) -> None:
     """Refuse to overwrite a file or folder."""
     if path.exists():
         raise InputError(f"{printable(str(path))} already exists; choose another name or remove it")
 
 
 def choose_prefixes(rules: Iterable[Rule]) -> dict[str, str]:
-    """Prefixes for the namespaces of the rules' terms, `:` for that of most predicates."""
+    """Choose prefixes for the namespaces of the rules' terms, `:` for that of most predicates."""
     spaces: Counter[str] = Counter()
     predicates: Counter[str] = Counter()
     for rule in rules:
@@ -99,7 +101,7 @@ def _patterns(rule: Rule) -> Sequence[Pattern]:
 
 
 def _space(term: str) -> str | None:
-    """The namespace of an IRI that can be written short."""
+    """Return the namespace of an IRI that can be abbreviated."""
     if not term.startswith("<") or term == f"<{RDF_TYPE}>":
         return None
     name = local_name(iri(term), "/#:")
@@ -114,7 +116,7 @@ def _short(term: str, prefixes: Mapping[str, str]) -> str:
 
 
 def to_template(rule: Rule, prefixes: Mapping[str, str]) -> str:
-    """The rule as a CONSTRUCT with its metadata in `#+` lines."""
+    """Write a rule as a CONSTRUCT with its metadata in `#+` lines."""
     lines = [f"#+ {name}: {value}" for name, value in _metadata(rule)]
     used = {space for pattern in _patterns(rule) for term in pattern if (space := _space(term))}
     lines += [f"PREFIX {prefixes[space]}: <{space}>" for space in prefixes if space in used]
@@ -149,13 +151,13 @@ def _metadata(rule: Rule) -> Iterator[tuple[str, str]]:
 
 
 def _number(value: float) -> str:
-    """Six digits after the point at most, and no exponent, which Turtle would take for another type."""
+    """Write at most six decimals, and no exponent, which in Turtle means another type."""
     text = f"{value:.6f}".rstrip("0")
     return text + "0" if text.endswith(".") else text
 
 
 def to_shacl(rules: Sequence[Rule]) -> str:
-    """The rules as one Turtle document of `sh:SPARQLRule`s, named by their ids."""
+    """Write rules as one Turtle document of `sh:SPARQLRule`s, named by their ids."""
     prefixes = choose_prefixes(rules)
     declared = ",\n    ".join(
         f"[ sh:prefix {_quoted(name)} ; sh:namespace {_quoted(space)}^^xsd:anyURI ]"

@@ -5,15 +5,13 @@ It holds the SHA-256 of every file that never changes, and a check sum of itself
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from rdf_kgeval.common.arrays import damaged
-from rdf_kgeval.common.disk import read_plain
+from rdf_kgeval.common.disk import read_plain, replacing, sha256_of, sync
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.common.validation import checked
 from rdf_kgeval.errors import RunError
@@ -168,7 +166,7 @@ def check_digests(folder: Path, config: RunConfig) -> None:
     for name, digest in config.sha256.items():
         path = folder / name
         try:
-            if path.is_file() and digest_of(path) == digest:
+            if path.is_file() and sha256_of(path) == digest:
                 continue
         except OSError as error:
             raise damaged(path, error.strerror or "it cannot be read") from error
@@ -188,35 +186,15 @@ def write_config(folder: Path, config: RunConfig) -> None:
     entries = config.to_json()
     entries["check"] = _check_sum(entries)
     text = json.dumps(entries, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
-    path = RunLayout(folder).config
-    new = path.with_name(path.name + ".new")
     try:
-        new.write_text(text, encoding="utf-8")
-        sync(new)
-        new.replace(path)
+        with replacing(RunLayout(folder).config) as new:
+            new.write_text(text, encoding="utf-8")
         sync(folder)
     except OSError as error:
-        with suppress(OSError):
-            new.unlink(missing_ok=True)
         raise RunError(f"{printable(str(folder))} cannot be written: {error.strerror}") from error
 
 
 def digests(folder: Path) -> dict[str, str]:
     """Return the digest of every file of the beliefs and the coupling graph, which never change."""
     files = (path for part in RunLayout(folder).parts for path in sorted(part.iterdir()))
-    return {str(path.relative_to(folder)): digest_of(path) for path in files}
-
-
-def digest_of(path: Path) -> str:
-    """Return the SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def sync(path: Path) -> None:
-    """Have a file or folder on disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    return {str(path.relative_to(folder)): sha256_of(path) for path in files}

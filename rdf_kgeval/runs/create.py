@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rdf_kgeval.beliefs.table import Beliefs
+from rdf_kgeval.common.disk import sha256_of, sync
 from rdf_kgeval.common.memory import RAM, Space
 from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.coupling.graph import CouplingGraph, couple
 from rdf_kgeval.coupling.grounding import MAX_GROUNDINGS
 from rdf_kgeval.engines.engine import LOCAL, Engine
-from rdf_kgeval.errors import InputError, KgevalError, RunError
+from rdf_kgeval.errors import KgevalError, RunError, TooManyGroundings
 from rdf_kgeval.evaluation.settings import Settings
 from rdf_kgeval.rules.rule import Rule
 from rdf_kgeval.runs.config import (
@@ -30,9 +31,7 @@ from rdf_kgeval.runs.config import (
     LabelConfig,
     RunConfig,
     ScopeConfig,
-    digest_of,
     digests,
-    sync,
     write_config,
 )
 from rdf_kgeval.runs.discovery import propose_rules, propose_scope
@@ -176,7 +175,7 @@ def _couple(
             with coupling.engine.tables(space) as tables:
                 most = coupling.max_groundings
                 return couple(beliefs, rules, max_groundings=most, space=space, tables=tables), notes
-        except InputError:
+        except TooManyGroundings:
             if not coupling.discover or not rules:
                 raise
             rules = rules[: len(rules) // 2]  # the surest come first
@@ -200,7 +199,7 @@ def _config(sources: Sources, coupling: Coupling, loaded: Loaded, lang: str) -> 
             for path in paths
         ),
         ontologies=tuple(
-            InputFile(path=printable(str(path)), role=ONTOLOGY, sha256=digest_of(path))
+            InputFile(path=printable(str(path)), role=ONTOLOGY, sha256=sha256_of(path))
             for path in coupling.ontologies
         ),
         rules=tuple(printable(str(path)) for path in coupling.rules),

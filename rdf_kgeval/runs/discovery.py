@@ -7,11 +7,11 @@ import numpy as np
 
 from rdf_kgeval.beliefs.table import Beliefs, Role
 from rdf_kgeval.beliefs.terms import local_name, parse_term, to_rdflib
+from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.common.types import Bools
 from rdf_kgeval.namespaces import OWL, PROVENANCE, RDF, RDF_TYPE, RDFS, SKOS
 from rdf_kgeval.rules.rule import Rule
-from rdf_kgeval.sources.files import Progress
 
 if TYPE_CHECKING:
     from rdf_kgeval.rules.mining.options import MiningOptions

@@ -11,11 +11,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from rdf_kgeval.beliefs.table import Beliefs
+from rdf_kgeval.common.disk import replacing, sha256_of
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.coupling.graph import CouplingGraph, couple
 from rdf_kgeval.errors import RunError
 from rdf_kgeval.rules.rule import Rule, from_json
-from rdf_kgeval.runs.config import digest_of
 from rdf_kgeval.runs.layout import RunLayout
 from rdf_kgeval.sources.draws.log import DrawLogRecord, beliefs_of, notes_of, read_draws
 
@@ -24,18 +24,17 @@ def save_graph(layout: RunLayout, graph: CouplingGraph) -> None:
     """Write the drawn beliefs and what couples them, in place of what is there."""
     draws = len(read_draws(layout.draws))
     for path, part in ((layout.beliefs, graph.beliefs), (layout.coupling, graph)):
-        new = path.with_name(path.name + ".new")
-        shutil.rmtree(new, ignore_errors=True)
-        part.save(new)
-        layout.after_draws(new).write_text(_seal(new, draws), encoding="utf-8")
-        shutil.rmtree(path, ignore_errors=True)
-        new.rename(path)
+        with replacing(path) as new:
+            shutil.rmtree(new, ignore_errors=True)
+            part.save(new)
+            layout.after_draws(new).write_text(_seal(new, draws), encoding="utf-8")
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _seal(part: Path, draws: int) -> str:
     """Return the number of draws after which a part of a run was made, and the digests of its files."""
     files = sorted(path for path in part.iterdir() if path != RunLayout.after_draws(part))
-    return "\n".join([str(draws), *(f"{path.name} {digest_of(path)}" for path in files)])
+    return "\n".join([str(draws), *(f"{path.name} {sha256_of(path)}" for path in files)])
 
 
 def load_graph(layout: RunLayout, max_groundings: int) -> CouplingGraph:

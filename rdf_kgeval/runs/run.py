@@ -10,6 +10,7 @@ from typing import Any
 
 from rdf_kgeval.beliefs.names import Names
 from rdf_kgeval.beliefs.table import Beliefs, Role
+from rdf_kgeval.common.disk import sha256_of
 from rdf_kgeval.common.memory import Space
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.common.validation import checked
@@ -17,7 +18,7 @@ from rdf_kgeval.coupling.graph import CouplingGraph
 from rdf_kgeval.engines.engine import LOCAL, Engine
 from rdf_kgeval.errors import InputError, RunError
 from rdf_kgeval.evaluation.settings import Settings
-from rdf_kgeval.runs.config import RunConfig, check_digests, digest_of, read_config, write_config
+from rdf_kgeval.runs.config import RunConfig, check_digests, read_config, write_config
 from rdf_kgeval.runs.layout import RunLayout
 from rdf_kgeval.sources.load import Sources
 from rdf_kgeval.verdicts.log import LogRecord, VerdictLog, belief_of
@@ -73,7 +74,7 @@ class Run:
     def check_sources(self, sources: Sources) -> None:
         """Raise an error if these are not the sources that the run was made from."""
         files = [
-            (role, digest_of(path))
+            (role, sha256_of(path))
             for role, paths in sources.by_role().items()
             for path in paths
             if path.is_file()

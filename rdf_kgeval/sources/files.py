@@ -1,4 +1,4 @@
-"""RDF files: opened, unpacked, hashed, their format told, and hostile ones refused."""
+"""Open RDF files: choose the format, unpack, hash, and refuse hostile content."""
 
 import codecs
 import gzip
@@ -14,14 +14,12 @@ from xml.parsers import expat
 
 import pyoxigraph as ox
 
+from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
 
-Progress = Callable[[str, int, int | None], None]
-"""Called with what is being read, how far it is, and how far it goes (None where that is unknown)."""
-
 STDIN = Path("-")
-"""Stands for standard input."""
+"""The path that means standard input."""
 
 FORMATS = {
     ".ttl": ox.RdfFormat.TURTLE,
@@ -43,12 +41,12 @@ _LONG_NAMES = {"turtle": "ttl", "ntriples": "nt", "nquads": "nq", "rdfxml": "rdf
 
 
 def display_name(path: Path) -> str:
-    """A path, safe to show."""
+    """Return a path as it is safe to show."""
     return "standard input" if path == STDIN else printable(str(path))
 
 
 def syntax_message(name: str, rdf_format: ox.RdfFormat, error: SyntaxError) -> str:
-    """What is wrong with a file, and where, in one sentence."""
+    """Describe a syntax error, and where it is, in one sentence."""
     said = printable((error.msg or "").split(": ", 1)[-1], 200)
     if "LoadDocumentCallback" in said:
         return (
@@ -101,10 +99,10 @@ class _Digested(io.RawIOBase):
 
 
 class _WellFormed(io.RawIOBase):
-    """An XML file that expat reads first.
+    """An XML file that expat checks first.
 
-    pyoxigraph takes a file that is cut off between two elements for whole, and expands entities until memory
-    ends; expat does neither.
+    pyoxigraph accepts a file that is cut off between two elements, and expands entities until memory runs
+    out; expat does neither.
     """
 
     def __init__(self, file: io.BufferedReader) -> None:
@@ -125,7 +123,7 @@ class _WellFormed(io.RawIOBase):
 
 
 def check_xml(parser: expat.XMLParserType, data: bytes) -> None:
-    """Feed expat; no data is the end. SyntaxError where the XML is not well-formed."""
+    """Check the next part of an XML file; empty data is its end. SyntaxError where it is not well-formed."""
     try:
         parser.Parse(data, not data)
     except expat.ExpatError as error:

@@ -12,12 +12,13 @@ from rdf_kgeval.beliefs.builder import BeliefsBuilder
 from rdf_kgeval.beliefs.table import Beliefs, Role
 from rdf_kgeval.beliefs.terms import from_rdflib, iri
 from rdf_kgeval.common.memory import RAM, Space
+from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.common.registry import Entry, Registry
 from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.namespaces import LABEL_PROPERTIES
 from rdf_kgeval.sources.endpoint.client import Endpoint
-from rdf_kgeval.sources.files import STDIN, Progress, display_name, opened
+from rdf_kgeval.sources.files import STDIN, display_name, opened
 from rdf_kgeval.sources.pull import pull
 from rdf_kgeval.sources.scope import Scope, apply_scope, demote_blank_nodes
 
@@ -30,46 +31,46 @@ class InPlace:
     """How to draw from an endpoint."""
 
     seed: int = 0
-    """Salts the digests."""
+    """Seed of the salt of the digests."""
     hops: int = 1
-    """How far around the drawn beliefs to fetch what rules can touch."""
+    """Distance from the drawn beliefs up to which neighbours are fetched."""
     parallel: int = 1
-    """Requests at the same time."""
+    """Number of requests at the same time."""
     reserve: int = 600
-    """How many triples to draw at first, spread over the predicates by their sizes."""
+    """Number of triples of the first draw, shared among the predicates by their sizes."""
 
     @property
     def salt(self) -> str:
-        """What the digests are salted with."""
+        """The salt of the digests."""
         return f"kgeval {self.seed}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sources:
-    """All that a user named: where beliefs and context come from, and the scope."""
+    """Everything a user named: the sources of beliefs and context, and the scope."""
 
     files: Sequence[Path] = ()
     graphs: Sequence["rdflib.Graph"] = ()
     endpoint: Endpoint | None = None
     in_place: InPlace | None = None
-    """Where the beliefs stay at the endpoint, and are drawn from."""
+    """How to draw, where the beliefs stay at the endpoint."""
     context: Sequence[Path] = ()
     context_unknown: Sequence[Path] = ()
     scope: Scope = field(default_factory=Scope)
     propose_scope: bool = False
-    """Without predicates or a query in the scope, whether names and the schema are background."""
+    """Whether names and the schema become background where the scope has no predicates and no query."""
     format: str | None = None
-    """A file name extension or media type, for files whose names do not tell."""
+    """A file name extension or media type, for files with other names."""
     label_properties: Sequence[str] = LABEL_PROPERTIES
 
     def by_role(self) -> dict[str, Sequence[Path]]:
-        """All files."""
+        """Map each role to its files."""
         return {"belief": self.files, "context": self.context, "context_unknown": self.context_unknown}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Loaded:
-    """Beliefs, and what was noticed while reading them."""
+    """Beliefs, and notes about their sources."""
 
     beliefs: Beliefs
     digests: dict[str, str]
@@ -79,12 +80,12 @@ class Loaded:
 
 @dataclass(frozen=True, kw_only=True)
 class Read:
-    """What a source says of itself after it was read."""
+    """The digests and notes of a source that was read."""
 
     digests: Mapping[str, str] = field(default_factory=dict)
     """SHA-256 of each file as it was read."""
     notes: Sequence[str] = ()
-    """What the user should know."""
+    """Sentences that the user should read."""
 
 
 class Source(Protocol):
@@ -107,16 +108,16 @@ class Reading:
     format: str | None = None
     """As in `Sources`."""
     scope: Scope = field(default_factory=Scope)
-    """What to fetch of a source that does not come whole."""
+    """The triples to fetch from a source that is not read whole."""
     label_properties: Sequence[str] = ()
-    """What to fetch beside a scope."""
+    """The label properties to fetch beside the scope."""
     pages: Path = Path()
-    """Folder for what a source must keep on disk."""
+    """Folder for pages of triples that were pulled."""
 
 
 @dataclass(frozen=True)
 class SourceEntry(Entry):
-    """A kind of source, chosen by what the user named."""
+    """A kind of source, chosen by the type of what the user named."""
 
     takes: Callable[[object], bool]
     """Whether it reads this."""
@@ -146,7 +147,7 @@ SOURCES = Registry(
 
 
 def open_source(named: object, reading: Reading) -> Source:
-    """Make the source that reads what a user named: the first of `SOURCES` that takes it."""
+    """Make a source of what a user named, by the first entry of `SOURCES` that takes it."""
     for entry in SOURCES.values():
         if entry.takes(named):
             source: Source = entry.load()(named, reading)
@@ -191,7 +192,7 @@ class GraphSource:
 
 
 class EndpointSource:
-    """A SPARQL endpoint, of which the scope is pulled, with labels and types."""
+    """A SPARQL endpoint; its triples of the scope are pulled, with labels and types."""
 
     def __init__(self, endpoint: Endpoint, reading: Reading) -> None:
         self._endpoint = endpoint
@@ -212,7 +213,7 @@ class EndpointSource:
 
 
 def load(sources: Sources, pages: Path, progress: Progress = lambda *_: None, space: Space = RAM) -> Loaded:
-    """Read everything and give each triple its role; `pages` keeps what is pulled from an endpoint."""
+    """Read all sources, and give each triple its role; `pages` is the folder for pulled triples."""
     beliefs, digests = read_context(sources, progress, space)
     notes: list[str] = []
     if sources.files or sources.graphs:
@@ -233,7 +234,11 @@ def load(sources: Sources, pages: Path, progress: Progress = lambda *_: None, sp
 
 
 def read_context(sources: Sources, progress: Progress, space: Space = RAM) -> tuple[Beliefs, dict[str, str]]:
-    """Read the files and graphs, context or not, without the scope; and the digest of each file."""
+    """Read the files and graphs, context included, before the scope is applied.
+
+    Returns:
+        The beliefs, and the SHA-256 of each file.
+    """
     named = (
         *((path, Role.BELIEF) for path in sources.files),
         *((path, Role.UNKNOWN) for path in sources.context_unknown),

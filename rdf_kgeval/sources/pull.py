@@ -1,10 +1,10 @@
-"""Pulling triples from an endpoint: page by page, verified by COUNT, resumable.
+"""Pull triples from an endpoint: page by page, verified by COUNT, resumable.
 
-Servers cut results short in many ways, some without a sign. So the triples are counted first, fetched in
+Servers cut results short in many ways, some silently. Therefore the triples are counted first and fetched in
 units (a large predicate, or several small ones), and each unit's distinct triples are compared with its
-count. That makes the cheap way safe: pages by OFFSET without ORDER BY are complete whenever the numbers
+count. This makes the cheap way safe: pages by OFFSET without ORDER BY are complete whenever the numbers
 agree; where they do not, the unit is fetched again in order. Each page is a file that is written whole or
-not at all, and a pull that was stopped goes on after the last of them.
+not at all, and an interrupted pull resumes after the last page.
 """
 
 import json
@@ -16,6 +16,7 @@ from pathlib import Path
 
 from rdf_kgeval.beliefs.blank_nodes import Quad
 from rdf_kgeval.beliefs.table import Role, Triple
+from rdf_kgeval.common.progress import StepProgress
 from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.errors import EndpointError, IncompleteError, InputError
 from rdf_kgeval.sources.endpoint.client import Endpoint, SelectResult
@@ -27,19 +28,19 @@ from rdf_kgeval.sources.pull_plan import PAGE, Plan, Unit, make_plan
 from rdf_kgeval.sources.scope import Scope
 
 SAMPLE = 50
-"""How many rows of each unit are compared with the store when a pull goes on."""
+"""Rows of each unit to compare with the store when a pull resumes."""
 _SMALLEST_PAGE = 100
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pulled:
-    """What a pull brought: pages of triples on disk, and what the user should know about them."""
+    """The pages of triples on disk that a pull fetched, and notes about them."""
 
     pages: list[tuple[Path, Role]]
     notes: list[str]
 
     def quads(self, graph: str) -> Iterator[tuple[Role, Iterator[Quad]]]:
-        """The triples page by page, each with its role."""
+        """Yield the triples page by page, with the role of the page."""
         for path, role in self.pages:
             yield role, ((s, p, o, graph) for s, p, o in read_page(path).triples)
 
@@ -49,16 +50,16 @@ def pull(
     scope: Scope,
     folder: Path,
     decorations: Sequence[str],
-    progress: Callable[[int, int], None],
+    progress: StepProgress,
 ) -> Pulled:
-    """Fetch all triples of a scope into pages below `folder`, going on where an earlier pull stopped.
+    """Fetch all triples of a scope into pages below `folder`, resuming an interrupted pull.
 
     Args:
         endpoint: where to ask.
         scope: which triples are beliefs.
         folder: keeps the pages; made if absent.
         decorations: label properties; with a scope, the labels and types of its entities are fetched too.
-        progress: told of the triples pulled so far and the triples in all.
+        progress: called with the number of triples pulled so far, and of all triples.
     """
     plan = make_plan(endpoint, scope, decorations)
     fetches = [_Fetch(endpoint, unit, folder, f"{n:05d}") for n, unit in enumerate(plan.units)]
@@ -78,7 +79,7 @@ def pull(
     )
 
 
-def _report(progress: Callable[[int, int], None], before: int, total: int, rows: int) -> None:
+def _report(progress: StepProgress, before: int, total: int, rows: int) -> None:
     progress(before + rows, total)
 
 
@@ -108,7 +109,7 @@ def _notes(endpoint: Endpoint, scope: Scope, plan: Plan, tallies: list[Tally]) -
 
 
 def _open_folder(folder: Path, endpoint: Endpoint, plan: Plan, fetches: "list[_Fetch]") -> None:
-    """Keep the pages of an earlier pull of the same triples, and no others."""
+    """Keep the pages of an interrupted pull of the same triples; delete any others."""
     text = json.dumps({"endpoint": endpoint.name, "plan": asdict(plan)}, indent=1)
     saved = folder / "plan.json"
     same_counts = saved.exists() and saved.read_text(encoding="utf-8") == text
@@ -121,7 +122,7 @@ def _open_folder(folder: Path, endpoint: Endpoint, plan: Plan, fetches: "list[_F
 
 
 class _Fetch:
-    """Fetches one unit, first by plain pages, then, where these cannot be verified, by ordered ones."""
+    """Fetch one unit by plain pages; where these cannot be verified, by ordered ones."""
 
     def __init__(self, endpoint: Endpoint, unit: Unit, folder: Path, stem: str) -> None:
         self.unit = unit
@@ -130,7 +131,7 @@ class _Fetch:
         self._stem = stem
 
     def run(self, progress: Callable[[int], None]) -> Tally:
-        """Fetch what is missing, and verify the whole."""
+        """Fetch the missing pages, and verify the unit."""
         if not self.pages(ordered=True):
             tally = self._fetch(self.unit.rows, progress, ordered=False)
             if not tally.is_ambiguous and (
@@ -142,7 +143,7 @@ class _Fetch:
         tally = self._fetch(expected, progress, ordered=True)
         got = tally.distinct
         if got == expected and tally.is_ambiguous:
-            # A renumbered row that came twice hides one that did not, so the others are counted alone.
+            # A renumbered row that came twice hides one that did not, so the named rows are counted alone.
             got, expected = tally.named, self._count(named=True)
         if got == expected:
             return tally
@@ -153,12 +154,12 @@ class _Fetch:
         )
 
     def pages(self, *, ordered: bool | None = None) -> list[Path]:
-        """The saved pages: all, the ordered ones, or the others."""
+        """List the saved pages: all, the ordered ones, or the plain ones."""
         kind = {None: "?", True: "o", False: "u"}[ordered]
         return sorted(self._folder.glob(f"{self._stem}{kind}-*.nt"))
 
     def is_current(self) -> bool:
-        """Whether the store still holds a sample of what was saved from it."""
+        """Whether the store still has a sample of the saved rows."""
         pages = self.pages()
         if not pages:
             return True
@@ -177,7 +178,7 @@ class _Fetch:
         return count(self._endpoint, self.unit.count_distinct(named=named))
 
     def _fetch(self, expected: int, progress: Callable[[int], None], *, ordered: bool) -> Tally:
-        """Fetch what is missing."""
+        """Fetch the missing pages, and tally all."""
         tally = Tally()
         for page in self.pages(ordered=ordered):
             tally.add(read_page(page))

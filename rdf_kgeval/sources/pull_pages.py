@@ -1,9 +1,8 @@
-"""Pages of triples on disk, each written whole or not at all, and the tally of what is in them.
+"""Pages of triples on disk, each written whole or not at all, and the tally of their rows.
 
-A page is N-Triples. A row that is not valid RDF stands in it as a comment, so that it is counted too.
+A page is N-Triples. A row that is not valid RDF is a comment in it, so that it counts as a row.
 """
 
-import os
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from rdf_kgeval.beliefs.table import Triple
+from rdf_kgeval.common.disk import replacing
 from rdf_kgeval.sources.endpoint.quirks import is_localised, is_renumbered_row, may_rewrite
 
 
@@ -28,13 +28,9 @@ class Page:
 
 def write_page(path: Path, page: Page) -> None:
     """Write a page whole or not at all."""
-    partial = path.with_suffix(".partial")
-    with partial.open("w", encoding="utf-8") as file:
+    with replacing(path) as new, new.open("w", encoding="utf-8") as file:
         file.writelines(f"# {row}\n" for row in page.skipped)
         file.writelines(f"{s} {p} {o} .\n" for s, p, o in page.triples)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.rename(path)
 
 
 def read_page(path: Path) -> Page:
@@ -52,12 +48,12 @@ def read_page(path: Path) -> Page:
 
 @dataclass
 class Tally:
-    """What some pages hold."""
+    """Counts of the rows of some pages."""
 
     pages: int = 0
     rows: int = 0
     rewritten: int = 0
-    """Literals that a store may have changed."""
+    """Number of literals that a store may have rewritten."""
     renumbered: bool = False
     """Whether blank nodes are numbered anew in each response."""
     skipped: set[int] = field(default_factory=set)
@@ -82,17 +78,17 @@ class Tally:
 
     @property
     def named(self) -> int:
-        """Distinct rows without a blank node."""
+        """The number of distinct rows without a blank node."""
         return len(np.unique(np.array(self._named)))
 
     @property
     def distinct(self) -> int:
-        """Distinct rows, as far as they can be told apart."""
+        """The number of distinct rows, as far as they can be distinguished."""
         return self.named + len(np.unique(np.array(self._blank)))
 
     @property
     def is_ambiguous(self) -> bool:
-        """Whether a row that came twice would count as two."""
+        """Whether a row that came twice may count as two."""
         return self.renumbered and self.pages > 1
 
     def has_named_rows_of(self, other: "Tally") -> bool:

@@ -1,4 +1,4 @@
-"""The plan of a pull: units of triples that an endpoint counts, to be fetched and verified one by one."""
+"""Plan a pull: units of triples that the endpoint counts, to be fetched and verified one by one."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from rdf_kgeval.sources.endpoint.counts import count, count_by_predicate
 from rdf_kgeval.sources.scope import Scope, ScopeQuery
 
 PAGE = 50_000
-"""The most triples to ask for at once."""
+"""Triples to ask for at once, at most."""
 _MOST_PREDICATES = 100
 
 
@@ -26,19 +26,19 @@ class Unit:
     dataset: str = ""
     """The FROM clause, if any."""
     template: Triple
-    """How a triple is made from the variables of the pattern."""
+    """Subject, predicate and object: variables of the pattern, or constants."""
     pattern: str
     rows: int
-    """What COUNT says."""
+    """The number of distinct rows by COUNT."""
     role: Role
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """The template's variables, without question marks."""
+        """List the template's variables, without question marks."""
         return tuple(dict.fromkeys(t[1:] for t in self.template if t.startswith("?")))
 
     def page(self, size: int, offset: int, *, ordered: bool) -> str:
-        """The query for one page."""
+        """Write the query for one page."""
         names = " ".join(f"?{v}" for v in self.variables)
         # Virtuoso refuses ORDER BY with a large OFFSET unless the sorting is done in a sub-SELECT.
         pattern = f"{{ {self._distinct(names)} ORDER BY {names} }}" if ordered else self.pattern
@@ -47,7 +47,7 @@ class Unit:
         )
 
     def count_distinct(self, *, named: bool = False) -> str:
-        """The query for the number of distinct rows, or of those without a blank node."""
+        """Write the query for the number of distinct rows, or of those without a blank node."""
         names = " ".join(f"?{v}" for v in self.variables)
         test = " && ".join(f"!isBlank(?{v})" for v in self.variables)
         rows = f"{{ {self._distinct(names)} }}" + (f" FILTER({test})" if named else "")
@@ -59,17 +59,17 @@ class Unit:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What there is to fetch."""
+    """The units to fetch."""
 
     units: list[Unit]
     left_out: int = 0
-    """Triples whose predicate is not a valid IRI, so that they cannot be asked for."""
+    """Number of triples whose predicate is not a valid IRI, and which cannot be asked for."""
     absent: tuple[str, ...] = ()
     """Predicates that the scope names and no triple has."""
 
 
 def make_plan(endpoint: Endpoint, scope: Scope, decorations: Sequence[str]) -> Plan:
-    """Ask the endpoint what there is, and divide it into units."""
+    """Count the triples of a scope, and divide them into units."""
     query = scope.query
     plan = Plan(units=_query_units(endpoint, scope, query)) if query else _plan_by_predicate(endpoint, scope)
     units = plan.units
@@ -122,7 +122,7 @@ def _plan_by_predicate(endpoint: Endpoint, scope: Scope) -> Plan:
 
 
 def _groups(counts: list[tuple[str, int]]) -> Iterator[list[str]]:
-    """Put predicates together as long as their triples fit in one page."""
+    """Group predicates as long as their triples fit in one page."""
     group: list[str] = []
     size = 0
     for predicate, n in counts:
@@ -173,7 +173,7 @@ def _dataset(scope: Scope) -> str:
 
 
 def _decoration_units(endpoint: Endpoint, scope: Scope, decorations: Sequence[str]) -> list[Unit]:
-    """The labels and types of what the beliefs speak of, so that people and rules can use them."""
+    """Plan to fetch the labels and types of the beliefs' entities, for people and rules."""
     wanted = " ".join(f"<{p}>" for p in sorted({RDF_TYPE, *decorations}))
     if scope.query is not None:
         parts = scope.query.parts
@@ -188,7 +188,7 @@ def _decoration_units(endpoint: Endpoint, scope: Scope, decorations: Sequence[st
         predicates = f"VALUES ?q {{ {' '.join(scope.predicates)} }}"
         ends = [f"{{ {predicates} {p} }}" for p in ("?kgeval_s ?q ?x", "?x ?q ?kgeval_s")]
         constants = list(scope.predicates)
-    # Virtuoso finds nothing where a part of a UNION is a mere VALUES, so what the scope names comes apart.
+    # Virtuoso finds nothing where a part of a UNION is VALUES alone, so the constants are a unit apart.
     entities = [f"{{ SELECT DISTINCT ?kgeval_s WHERE {{ {' UNION '.join(ends)} }} }}"]
     if constants:
         entities.append(f"VALUES ?kgeval_s {{ {' '.join(constants)} }}")

@@ -1,4 +1,4 @@
-"""Scope: which triples of a source are the beliefs to evaluate, and its application to what was read."""
+"""Scope: the triples of a source that are evaluated, and their selection from beliefs that were read."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -43,20 +43,20 @@ class ScopeQuery:
 
 @dataclass(frozen=True, kw_only=True)
 class Scope:
-    """What to evaluate; everything that an empty scope is asked about is in it."""
+    """The triples to evaluate; an empty scope has all."""
 
     predicates: tuple[str, ...] = ()
     """N-Triples IRIs; the beliefs have one of these predicates."""
     graph: str | None = None
-    """N-Triples IRI; the beliefs stand in this named graph."""
+    """N-Triples IRI; the beliefs are in this named graph."""
     query: ScopeQuery | None = None
-    """The beliefs are what this query returns."""
+    """The beliefs are the triples that this query returns."""
 
     @classmethod
     def of(
         cls, *, predicates: Sequence[str] = (), graph: str | None = None, scope: str | Path | None = None
     ) -> "Scope":
-        """Check and gather what a user said: IRIs, and the file of a query."""
+        """Check a user's IRIs and query file, and make the scope."""
         if predicates and scope is not None:
             raise InputError(
                 "--predicate and --scope cannot be combined; write the predicates into the query"
@@ -80,7 +80,7 @@ def read_scope_query(path: Path) -> ScopeQuery:
 
 
 def parse_scope_query(text: str, name: str = "the scope query") -> ScopeQuery:
-    """Check a scope query and take it apart, so that an endpoint can be asked for it page by page."""
+    """Check a scope query, and split it so that an endpoint can answer it page by page."""
     variables = _result_variables(text, name)
     start = next(_words(text), None)
     form = start[0].upper() if start else ""
@@ -101,7 +101,7 @@ def parse_scope_query(text: str, name: str = "the scope query") -> ScopeQuery:
 
 
 def _result_variables(text: str, name: str) -> list[str]:
-    """Check a query and name the variables of a SELECT; its result must not outlive the thread."""
+    """Check a query, and list the variables of a SELECT; its result must not outlive the thread."""
     try:
         result = ox.Store().query(text)
     except SyntaxError as error:
@@ -119,12 +119,12 @@ _PROLOGUE = ("PREFIX", "BASE", "VERSION")
 
 
 def _words(text: str) -> Iterator[re.Match[str]]:
-    """The words of a query that are not of its prologue."""
+    """Find the keywords of a query after its prologue."""
     return (token for token in TOKEN.finditer(text) if token["word"] and token[0].upper() not in _PROLOGUE)
 
 
 def _braces(text: str) -> tuple[int, int]:
-    """Where the first braced group starts and ends."""
+    """Find the start and end of the first braced group."""
     depth, start = 0, 0
     for token in TOKEN.finditer(text):
         if token["brace"] == "{":
@@ -167,7 +167,7 @@ def _construct_parts(prologue: str, form: str, name: str) -> tuple[SubSelect, ..
                 f"{name} has a CONSTRUCT template triple without a variable; use a file of triples"
             )
         s, p, o = template
-        # LIMIT and the like count solutions of WHERE, so they stay below DISTINCT.
+        # LIMIT, OFFSET and ORDER BY are about solutions of WHERE, so they stay below DISTINCT.
         select = f"SELECT DISTINCT {variables} WHERE {{ {{ SELECT * {where}\n }} }}"
         parts.append(SubSelect(template=(s, p, o), select=select))
     if not parts:
@@ -176,7 +176,7 @@ def _construct_parts(prologue: str, form: str, name: str) -> tuple[SubSelect, ..
 
 
 def apply_scope(beliefs: Beliefs, scope: Scope) -> Beliefs:
-    """Make what lies outside the scope background, for rules, labels and people."""
+    """Make triples outside the scope background, for rules, labels and people."""
     if scope.query is not None:
         return _apply_query(beliefs, scope, scope.query)
     beliefs = demote_blank_nodes(beliefs)
@@ -227,7 +227,7 @@ def _apply_query(beliefs: Beliefs, scope: Scope, query: ScopeQuery) -> Beliefs:
 
 
 def rows_of_query(beliefs: Beliefs, query: ScopeQuery) -> list[int]:
-    """Find the rows that a query names; what the graph does not have is left out."""
+    """Find the rows that a query returns; triples that the graph lacks are left out."""
     store = BeliefStore(beliefs)
     return [row for triple in _query_triples(store, Scope(), query) for row in store.rows(*triple)]
 

@@ -1,6 +1,7 @@
 """Oracles: who answers, a file with labels or a person at the terminal."""
 
 import csv
+import io
 import sys
 import urllib.parse
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ import pyoxigraph as ox
 from rdf_kgeval.beliefs.names import Names
 from rdf_kgeval.beliefs.table import Triple
 from rdf_kgeval.beliefs.terms import iri_term, oxigraph_text, parse_term
+from rdf_kgeval.common.disk import read_text
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.namespaces import KGE, RDF
@@ -177,29 +179,23 @@ def _read_rdf(path: Path) -> dict[Triple, bool]:
 def _read_csv(path: Path) -> dict[Triple, bool]:
     name = printable(str(path))
     gold: dict[Triple, bool] = {}
+    rows = csv.DictReader(io.StringIO(read_text(path), newline=""), strict=True)
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = csv.DictReader(file, strict=True)
-            missing = [c for c in _COLUMNS if c not in (rows.fieldnames or ())]
-            if missing:
-                raise InputError(
-                    f"{name}, line 1: the column {missing[0]} is missing; "
-                    f"the columns are {', '.join(_COLUMNS)}"
-                )
-            for row in rows:
-                where = f"{name}, line {rows.line_num}"
-                label = (row["label"] or "").strip().lower()
-                if not label:
-                    continue
-                if label not in _LABELS:
-                    raise InputError(f"{where}: the label {printable(label, 40)!r} is not 1 or 0; correct it")
-                s, p, o = (_term(row[c], where) for c in _COLUMNS[:3])
-                if gold.setdefault((s, p, o), _LABELS[label]) != _LABELS[label]:
-                    raise InputError(f"{where}: the same triple has another label above; keep one of them")
-    except OSError as error:
-        raise InputError(f"{name} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{name} is not UTF-8 text; save it as UTF-8") from error
+        missing = [c for c in _COLUMNS if c not in (rows.fieldnames or ())]
+        if missing:
+            raise InputError(
+                f"{name}, line 1: the column {missing[0]} is missing; the columns are {', '.join(_COLUMNS)}"
+            )
+        for row in rows:
+            where = f"{name}, line {rows.line_num}"
+            label = (row["label"] or "").strip().lower()
+            if not label:
+                continue
+            if label not in _LABELS:
+                raise InputError(f"{where}: the label {printable(label, 40)!r} is not 1 or 0; correct it")
+            s, p, o = (_term(row[c], where) for c in _COLUMNS[:3])
+            if gold.setdefault((s, p, o), _LABELS[label]) != _LABELS[label]:
+                raise InputError(f"{where}: the same triple has another label above; keep one of them")
     except csv.Error as error:
         raise InputError(f"{name}, line {rows.line_num}: not valid CSV: {error}; correct it") from error
     return gold

@@ -204,11 +204,9 @@ class Desk:
 
     def _again(self, verdict: Verdict) -> OpenBelief:
         """Open a belief again that was judged."""
-        evaluation = self._evaluation
-        position = evaluation.position(verdict.belief)
-        workers = verdict.workers or evaluation.settings.redundancy
+        position = self._evaluation.position(verdict.belief)
+        request = Request.of(verdict, position, self._evaluation.settings.redundancy)
         said = {p.name for p in self.people.values() if verdict.belief in p.answered}
-        request = Request(position, verdict.drawn, verdict.probability, workers)
         return OpenBelief(request, self._card(position), said)
 
     async def _log(self, person: Person, record: LogRecord, finish: Callable[[], None]) -> None:
@@ -298,8 +296,7 @@ class Desk:
 
     def _request(self, position: int) -> Request:
         first = next(iter(self._evaluation.opinions_on(position).values()))
-        workers = first.workers or self._evaluation.settings.redundancy
-        return Request(position, first.drawn, first.probability, workers)
+        return Request.of(first, position, self._evaluation.settings.redundancy)
 
     def _opened(self, request: Request) -> OpenBelief:
         said = set(self._evaluation.opinions_on(request.position))

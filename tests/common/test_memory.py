@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rdf_kgeval as kgeval
-from rdf_kgeval.common.memory import LEAST, Space, in_words, parse_size
+from rdf_kgeval.common.memory import LEAST, Space, format_size, parse_size
 from rdf_kgeval.coupling.tables import open_tables
 from rdf_kgeval.errors import InputError, RunError
 from rdf_kgeval.inference.lookahead import Live
@@ -26,7 +26,7 @@ from tests.support.records import EXAMPLE
 @given(st.integers(LEAST, 10**14))
 def test_sizes_are_read_as_they_are_written(size: int) -> None:
     assert parse_size(f"{size}") == parse_size(f"{size}B") == size
-    assert parse_size(in_words(size)) == pytest.approx(size, rel=0.06)
+    assert parse_size(format_size(size)) == pytest.approx(size, rel=0.06)
 
 
 @given(st.text(max_size=20))

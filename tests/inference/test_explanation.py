@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import rdf_kgeval as kgeval
-from rdf_kgeval.inference.evidence import find_broken, find_evidence
-from rdf_kgeval.inference.explanation import explain
+from rdf_kgeval.inference.explanation import explain, find_broken, find_evidence
 from rdf_kgeval.inference.infer import Inference
 from tests.support.records import hostile, motivating
 

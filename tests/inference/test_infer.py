@@ -15,8 +15,7 @@ from rdf_kgeval.beliefs.table import Beliefs, Role
 from rdf_kgeval.coupling.graph import CouplingGraph, Thetas, couple
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.inference.explanation import describe, explain
-from rdf_kgeval.inference.infer import infer_rows, label, normalise_class_mass
-from rdf_kgeval.inference.reach import solve_near
+from rdf_kgeval.inference.infer import infer_rows, label, normalise_class_mass, solve_reached
 from rdf_kgeval.inference.rule_weights import Track, track_rules, updated_thetas
 from rdf_kgeval.inference.solver.solve import SolverOptions
 from rdf_kgeval.rules.rule import Rule, theta
@@ -93,8 +92,8 @@ def test_what_the_verdicts_reach_is_the_minimum_of_the_whole(
     thetas = updated_thetas(graph, told)
     whole = infer_rows(graph, told, thetas)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rdf_kgeval.inference.reach.MANY", 2.0)
-        posed, solution = solve_near(graph, told, thetas, SolverOptions())
+        patch.setattr("rdf_kgeval.inference.infer.MANY", 2.0)
+        posed, solution = solve_reached(graph, told, thetas, SolverOptions())
     assert posed.spread(solution.x) == pytest.approx(whole.x, abs=1e-6)
     assert solution.objective == pytest.approx(whole.objective, abs=1e-9)
 

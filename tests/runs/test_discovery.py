@@ -1,6 +1,7 @@
 """A graph of which nobody said anything: what is evaluated in it, by which rules, and what is said about it."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from rdf_kgeval.coupling.graph import couple
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.namespaces import LABEL_PROPERTIES
 from rdf_kgeval.rules.ontology import read_ontology
+from rdf_kgeval.rules.rule import Rule
 from rdf_kgeval.runs import discovery
 from rdf_kgeval.runs.create import Coupling, _couple
 from rdf_kgeval.runs.discovery import propose_rules, propose_scope
@@ -204,12 +206,16 @@ def test_rules_that_nobody_asked_for_cannot_be_too_many(tmp_path: Path) -> None:
 def test_trouble_that_fewer_rules_do_not_mend_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_: object, **__: object) -> None:
+    tried = []
+
+    def fail(_: object, rules: Sequence[Rule], **__: object) -> None:
+        tried.append(len(rules))
         raise InputError("no room")
 
     monkeypatch.setattr("rdf_kgeval.runs.create.couple", fail)
     with pytest.raises(InputError, match="no room"):
         _couple(read(tmp_path, league(40)), [], Coupling(discover=True), lambda *_: None)
+    assert len(tried) == 1
 
 
 LEAGUE = league(40) + "\n" + PREFIXES + ':player1 rdfs:label "Player One" . :playsForTeam rdfs:range :Team .'

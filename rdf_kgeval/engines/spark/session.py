@@ -41,7 +41,7 @@ class Session:
     scratch: Path
 
     def read(self, path: Path) -> "DataFrame":
-        """The rows of Parquet files."""
+        """Read the rows of Parquet files."""
         return self.spark.read.parquet(path.as_uri())
 
     def write(self, rows: "DataFrame", path: Path) -> None:
@@ -132,7 +132,7 @@ def _own_log() -> Iterator[None]:
 
 @contextmanager
 def _own_interrupts() -> Iterator[None]:
-    """Spark puts a handler on Ctrl-C that talks to Java while somebody else may; put ours back."""
+    """Restore our handler of Ctrl-C: Spark's talks to Java while another thread may."""
     handler = signal.getsignal(signal.SIGINT)
     try:
         yield
@@ -157,7 +157,7 @@ def _check_installed() -> None:
 
 
 def _addresses(master: str) -> list[tuple[str, int]]:
-    """The hosts and ports of a standalone master and its stand-ins."""
+    """Return the hosts and ports of a standalone master and its stand-ins."""
     if not master.startswith("spark://"):
         return []
     found = [re.fullmatch(r"([^:]+|\[.+\]):(\d{1,5})", part) for part in master[8:].split(",")]
@@ -220,7 +220,7 @@ def _stop(gateway: Any) -> None:
 
 @contextmanager
 def failures(scratch: Path) -> Iterator[None]:
-    """Tell Spark's failures in one sentence."""
+    """Report Spark's failures in one sentence."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 

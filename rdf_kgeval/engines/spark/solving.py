@@ -18,13 +18,13 @@ from rdf_kgeval.inference.solver.solve import Model, Solution, SolverOptions
 CHUNK = 4_000_000
 """Entries in one Parquet file."""
 PART = 500_000
-"""Entries that one task shall solve at least, so that starting it is worth while."""
+"""Least entries for one task to solve, so that starting it is worth while."""
 LEAST_PARTS = 4
 BYTES_PER_ENTRY = 300
 """What solving takes of an executor's memory: 100 to 210 by benchmarks/scale_out.py, and some to spare."""
 
 
-def solve(session: Session, model: Model, options: SolverOptions) -> Solution:
+def solve_on_executors(session: Session, model: Model, options: SolverOptions) -> Solution:
     """Find the minimum; every component is solved as it would be here.
 
     Raises:
@@ -58,7 +58,7 @@ def solve(session: Session, model: Model, options: SolverOptions) -> Solution:
 
 
 def _write(model: Model, parquet: DuckTables, folder: Path) -> None:
-    """One line per entry with all that belongs to its row and its variable, and whom it ties its row to."""
+    """Write one line per entry, with all of its row and variable, and the variable that it is tied to."""
     steps = range(0, len(model.indices), CHUNK)
     cuts = [*np.searchsorted(model.indptr, list(steps)).tolist(), model.n_rows]
     for number, (begin, end) in enumerate(pairwise(cuts)):

@@ -48,6 +48,6 @@ class SparkTables(AbstractContextManager["SparkTables"]):
         return [columns[name] for name in rows.columns]
 
     def number(self, sql: str) -> float:
-        """The only cell."""
+        """Return the only cell."""
         with failures(self._folder):
             return float(self._session.spark.sql(sql).first()[0])

@@ -20,10 +20,10 @@ FREE = "bytes long"
 
 
 def tie(frames: Iterable[pd.DataFrame]) -> Frames:
-    """From pairs of tied variables to each variable with the least one that it is tied to, near or far.
+    """Reduce pairs of tied variables to each variable with the least one that it is tied to, near or far.
 
-    What comes out says the same as what went in, with one row per variable, so parts can be tied apart and
-    then together. `entries` are added up over the component and stand beside its least variable.
+    The result says the same as the pairs, with one row per variable, so parts can be tied apart and then
+    together. `entries` are added up over the component, beside its least variable.
     """
     left, right, entries = _columns(frames, ("variable", "tied", "entries"))
     if not len(left):
@@ -43,7 +43,7 @@ def tie(frames: Iterable[pd.DataFrame]) -> Frames:
 def solve_part(frames: Iterable[pd.DataFrame], options: SolverOptions) -> Frames:
     """Solve all components that an executor was given, as one model in the order of the whole one.
 
-    Objective, residual and steps are the part's, and stand beside its first variable.
+    Objective, residual and steps are the part's, beside its first variable.
     """
     names = ("entry", "row", "variable", "coef", "offset", "weight", "prior", "strength")
     entry, *columns = _columns(frames, names)
@@ -66,7 +66,7 @@ def solve_part(frames: Iterable[pd.DataFrame], options: SolverOptions) -> Frames
 
 
 def free_memory(frames: Iterable[pd.DataFrame]) -> Frames:
-    """How many bytes of memory this machine, or the container on it, has left."""
+    """Return the bytes of memory that this machine, or the container on it, has left."""
     for _ in frames:
         yield pd.DataFrame({"bytes": [min(_of_machine(), _of_container())]})
 

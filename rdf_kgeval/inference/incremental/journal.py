@@ -1,4 +1,4 @@
-"""The state of a re-solve, and a journal that can take it back to the bit.
+"""The state of a re-solve, and a journal that restores it to the bit.
 
 Small functions take the arrays that they need rather than all of a search: compiled code counts references to
 every array that it takes out of a tuple, which would cost more than the work.
@@ -8,11 +8,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rdf_kgeval.common.kernels import lean_kernel
+from rdf_kgeval.common.jit import lean_kernel
 from rdf_kgeval.common.types import Float64s, Int32s, Int64s, Records
 from rdf_kgeval.inference.solver.problem import Problem
 
-VARIABLE = np.dtype(
+
+def _record(fields: list[tuple[str, type]]) -> np.dtype[np.void]:
+    """Return a type of rows whose fields are read with a dot, in Python as in compiled code."""
+    return np.dtype((np.record, np.dtype(fields, align=True)))
+
+
+VARIABLE = _record(
     [
         ("x", np.float64),
         ("gradient", np.float64),
@@ -27,41 +33,36 @@ VARIABLE = np.dtype(
         ("fixed", np.bool_),
         ("seen", np.bool_),  # in the journal
         ("queued", np.bool_),
-    ],
-    align=True,
+    ]
 )
-ROW = np.dtype(
+ROW = _record(
     [
         ("value", np.float64),
         ("slope", np.float64),
         ("begin", np.int32),  # its entries; they end where the next one's begin
         ("watched", np.bool_),
         ("marked", np.bool_),  # in the journal
-    ],
-    align=True,
+    ]
 )
-ENTRY = np.dtype(
+ENTRY = _record(
     [
         ("variable", np.int32),
         ("row", np.int32),
         ("chain", np.int32),  # the same variable's entry in the row that came to be watched before, or -1
         ("coef", np.float64),
-    ],
-    align=True,
+    ]
 )
-COLUMN = np.dtype([("row", np.int32), ("reach", np.float32), ("coef", np.float64)])
+COLUMN = _record([("row", np.int32), ("reach", np.float32), ("coef", np.float64)])
 """A row of a variable, and how far that may move before it alone could make the row push, ascending."""
-TOUCHED = np.dtype(
-    [("variable", np.int32), ("cursor", np.int32), ("x", np.float64), ("gradient", np.float64)]
-)
-NOTED = np.dtype([("row", np.int32), ("value", np.float64)], align=True)
+TOUCHED = _record([("variable", np.int32), ("cursor", np.int32), ("x", np.float64), ("gradient", np.float64)])
+NOTED = _record([("row", np.int32), ("value", np.float64)])
 
 N_TOUCHED, N_NOTED, N_FIXED, N_WATCHED, FIRST, LAST = range(6)
 """Counters of the journal, and where the next one leaves and enters the queue."""
 
 
 class Search(NamedTuple):
-    """Where a search stands, and what a transaction has read or written, with the old contents.
+    """The state of a search, and what a transaction has read or written, with the old contents.
 
     A row that is not watched does not push: none of its variables has moved as far as its reach. Its value
     is an old one, not positive. The watched rows of a variable are those before its front and those in its
@@ -74,7 +75,7 @@ class Search(NamedTuple):
     entries: Records
     columns: Records
     problem: Problem
-    """In layout order; its slopes are those that are posed."""
+    """In layout order; its slopes are the original ones."""
     backward: Float64s
     """Slope of each row once the variable that it asks for, of negative coefficient, is fixed at 0."""
     counters: Int64s
@@ -123,7 +124,7 @@ def note_row(
 
 @lean_kernel
 def row_value(variables: Records, rows: Records, entries: Records, offset: Float64s, j: int) -> float:
-    """Of a row, where the variables are."""
+    """Compute the value of a row where the variables are."""
     total = offset[j]
     for k in range(rows[j].begin, rows[j + 1].begin):
         total += entries[k].coef * variables[entries[k].variable].x

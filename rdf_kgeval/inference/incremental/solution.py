@@ -1,11 +1,11 @@
-"""Re-solve after one more verdict, touching only what changes; ask what a verdict would bring."""
+"""Solutions that follow verdicts: re-solve what a verdict changes, ask what one would bring."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rdf_kgeval.common.kernels import kernel
+from rdf_kgeval.common.jit import kernel
 from rdf_kgeval.common.types import Bools, Float64s, Int32s, Int64s, Records
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.inference.incremental.journal import (
@@ -17,17 +17,23 @@ from rdf_kgeval.inference.incremental.journal import (
     refresh,
     undo,
 )
-from rdf_kgeval.inference.incremental.members import Local, local
 from rdf_kgeval.inference.incremental.watch import apart, arrange, neighbours
-from rdf_kgeval.inference.incremental.worklist import fix
+from rdf_kgeval.inference.incremental.worklist import Local, fix, local
 from rdf_kgeval.inference.solver.layout import lay_out
-from rdf_kgeval.inference.solver.solve import DEFAULT_OPTIONS, Model, Solution, SolverOptions, pose, solve
+from rdf_kgeval.inference.solver.solve import (
+    DEFAULT_OPTIONS,
+    Model,
+    Solution,
+    SolverOptions,
+    solve,
+    to_problem,
+)
 
 HEADROOM = 0.1
 """The start is solved to this share of the tolerance, so that no atom is woken by what was left over."""
 WATCHED = 0.1
-"""When so many rows, as a share of those watched from the start, came to be watched since, the columns are
-arranged anew from where x is."""
+"""Newly watched rows, as a share of those watched from the start, at which the columns are arranged anew
+from where x is."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +99,7 @@ class Incremental:
             raise InputError(f"The mask of counted variables has {len(counted)} entries for {n} variables.")
         exact = solve(model, replace(options, tolerance=HEADROOM * options.tolerance), solution.x)
         layout = lay_out(n, model.indptr, model.indices, model.coef, model.offset, model.weight)
-        problem = pose(model, layout, options)
+        problem = to_problem(model, layout, options)
         self._options = options
         self._tau = tau
         self._order, self._rank = layout.order, layout.rank
@@ -109,26 +115,26 @@ class Incremental:
 
     @property
     def x(self) -> Float64s:
-        """The current point, in the model's order."""
+        """Return the current point, in the model's order."""
         return self._x[self._rank]
 
     @property
     def gradient(self) -> Float64s:
-        """The objective's gradient at the current point, in the model's order."""
+        """Return the objective's gradient at the current point, in the model's order."""
         return np.asarray(self._search.variables["gradient"][self._rank])
 
     @property
     def fixed(self) -> Bools:
-        """Which variables are clamped, in the model's order."""
+        """Return which variables are clamped, in the model's order."""
         return np.asarray(self._search.variables["fixed"][self._rank])
 
     @property
     def count(self) -> int:
-        """How many counted variables are inferred now, clamped ones included."""
+        """Count the counted variables that are inferred now, clamped ones included."""
         return self._count
 
     def clamp(self, variable: int, value: float) -> Change:
-        """Fix a variable and re-solve around it; stays open until `commit` or `rollback`.
+        """Fix a variable and re-solve around it; the transaction is open until `commit` or `rollback`.
 
         Raises:
             InputError: There is no such variable, it is fixed already or the value is not in [0, 1].
@@ -173,20 +179,8 @@ class Incremental:
         undo(self._search)
         self._count = self._before
 
-    def what_if(self, variable: int, value: float) -> int:
-        """How many counted variables would be inferred if this one were fixed; nothing changes.
-
-        Raises:
-            InputError: As for `clamp`.
-            RuntimeError: A transaction is open.
-        """
-        self._closed()
-        count = self.clamp(variable, value).count
-        self.rollback()
-        return count
-
     def what_ifs(self, candidates: Int64s) -> WhatIfs:
-        """Both what-ifs of many candidates; a candidate that is fixed already brings nothing.
+        """Find both what-ifs of many candidates; a candidate that is fixed already brings nothing.
 
         Raises:
             InputError: There is no such variable.

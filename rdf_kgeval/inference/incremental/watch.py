@@ -1,8 +1,8 @@
-"""Which rows a re-solve looks at: most rules are far from violated, and one verdict does not change that."""
+"""The rows that a re-solve watches: most are far from violated, and one verdict does not change that."""
 
 import numpy as np
 
-from rdf_kgeval.common.kernels import kernel, lean_kernel
+from rdf_kgeval.common.jit import kernel, lean_kernel
 from rdf_kgeval.common.types import Bools, Float32s, Float64s, Int32s, Int64s, Records
 from rdf_kgeval.inference.incremental.journal import (
     COLUMN,
@@ -25,7 +25,7 @@ NEAR = 0.0001
 
 
 def arrange(problem: Problem, backward: Float64s, slope: Float64s, x: Float64s, fixed: Bools) -> Search:
-    """A search that starts at a point, its columns laid out by reach from there.
+    """Start a search at a point, its columns laid out by reach from there.
 
     Args:
         problem: rows and variables in the order of a layout.
@@ -55,14 +55,14 @@ def arrange(problem: Problem, backward: Float64s, slope: Float64s, x: Float64s, 
 
 
 def apart(search: Search) -> Search:
-    """The same search with a state and a journal of its own; the journal must be empty."""
+    """Copy a search, with a state and a journal of its own; the journal must be empty."""
     n, m = len(search.variables) - 1, len(search.rows) - 1
     variables, rows, entries = search.variables.copy(), search.rows.copy(), search.entries.copy()
     return Search(variables, rows, entries, search.columns, search.problem, search.backward, *_empty(n, m))
 
 
 def _empty(n: int, m: int) -> tuple[Int64s, Records, Records, Int32s, Int32s, Int32s]:
-    """An empty journal and queue."""
+    """Make an empty journal and queue."""
     return (
         np.zeros(6, np.int64),
         np.empty(n, TOUCHED),
@@ -77,7 +77,7 @@ def _empty(n: int, m: int) -> tuple[Int64s, Records, Records, Int32s, Int32s, In
 def _start(
     variables: Records, rows: Records, entries: Records, offset: Float64s, prior: Float64s
 ) -> Float32s:
-    """Values and gradients; how far one variable of a row at least must move before it pushes."""
+    """Set values and gradients; return how far some variable of each row must move before the row pushes."""
     gap = np.empty(len(rows) - 1, np.float32)
     for i in range(len(variables) - 1):
         variables[i].gradient = 2.0 * variables[i].strength * (variables[i].x - prior[i])
@@ -88,7 +88,7 @@ def _start(
         for k in range(row.begin, rows[j + 1].begin):
             length += abs(entries[k].coef)
             variables[entries[k].variable].gradient += entries[k].coef * row.slope * max(0.0, row.value)
-        # A hair less than it is: rounding must not let a row that pushes go unseen.
+        # Slightly less than exact: rounding must not hide a row that pushes.
         gap[j] = max(0.0, -row.value / length * (1.0 - 1e-6) - 1e-12)
         row.watched = gap[j] <= NEAR
     return gap
@@ -98,7 +98,7 @@ def _start(
 def _fill(
     variables: Records, rows: Records, entries: Records, columns: Records, gap: Float32s, order: Int64s
 ) -> None:
-    """The columns, their rows in the order given."""
+    """Fill the columns, their rows in the order given."""
     n = len(variables) - 1
     for k in range(len(entries)):
         variables[entries[k].variable + 1].begin += 1
@@ -133,7 +133,7 @@ def enqueue(variables: Records, queue: Int32s, counters: Int64s, i: int) -> None
 
 @lean_kernel
 def dequeue(variables: Records, queue: Int32s, counters: Int64s) -> int:
-    """The variable that waited longest, or -1."""
+    """Return the variable that waited longest, or -1."""
     first = counters[FIRST]
     if first == counters[LAST]:
         return -1
@@ -147,7 +147,7 @@ def dequeue(variables: Records, queue: Int32s, counters: Int64s) -> int:
 def push(
     variables: Records, rows: Records, entries: Records, queue: Int32s, counters: Int64s, j: int, more: float
 ) -> None:
-    """A row pushes more: its variables' gradients follow."""
+    """Let a row push more: its variables' gradients follow."""
     for k in range(rows[j].begin, rows[j + 1].begin):
         i = entries[k].variable
         variables[i].gradient += entries[k].coef * more
@@ -164,7 +164,7 @@ def shift(
     j: int,
     change: float,
 ) -> None:
-    """A row's value changes."""
+    """Change the value of a row; gradients follow."""
     before = rows[j].value
     after = before + change
     rows[j].value = after
@@ -188,7 +188,7 @@ def join(search: Search, i: int) -> None:
 
 @lean_kernel
 def in_reach(variables: Records, columns: Records, i: int) -> bool:
-    """Whether a variable has gone far enough to make another row push."""
+    """Tell whether a variable has gone far enough to make another row push."""
     variable = variables[i]
     distance = abs(variable.x - variable.origin)
     more = variable.cursor < variables[i + 1].begin
@@ -233,7 +233,7 @@ def turn(search: Search, i: int) -> None:
 
 @kernel
 def neighbours(search: Search, some: Int32s) -> Int64s:
-    """The variables that share a row with one of these, and these themselves."""
+    """Return the variables that share a row with one of these, and these themselves."""
     variables, rows, entries, columns = search.variables, search.rows, search.entries, search.columns
     near = np.zeros(len(variables) - 1, np.bool_)
     for i in some:

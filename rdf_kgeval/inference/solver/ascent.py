@@ -4,18 +4,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rdf_kgeval.common.kernels import kernel
+from rdf_kgeval.common.jit import kernel
 from rdf_kgeval.common.types import Bools, Float32s, Float64s, Int32s, UInt32s
 from rdf_kgeval.inference.solver.problem import Problem, Span
 
 ROUNDS, SWEEPS = 8, 10
-"""A cold start takes so many rounds of dual ascent: new rows are found, then all found ones swept."""
+"""Rounds of dual ascent in a cold start, and sweeps over all rows found so far after each."""
 SETTLED = 3e-4
 """Dual ascent ends early when a sweep moves no variable by more than this or its share of the tolerance."""
 SHARE = 0.03
 
 
-class Found(NamedTuple):
+class FoundRows(NamedTuple):
     """Rows that pushed when they were found, packed: single precision is enough for a start."""
 
     size: Int32s
@@ -33,7 +33,7 @@ class Found(NamedTuple):
 
 @kernel
 def ascend(span: Span, problem: Problem, tolerance: float, x: Float64s, dual: Float64s) -> None:
-    """Coordinate ascent in the dual without the box: a cheap way to find out which rows will be active.
+    """Ascend in the dual, by coordinates and without the box: a cheap way to find rows that will be active.
 
     `dual` starts at 0 and `x` at the prior; both move together so that x = prior - A' dual / (2 strength).
     A row's quadratic in its own multiplier has the curvature 1 / slope (none when it is capped) plus
@@ -41,7 +41,7 @@ def ascend(span: Span, problem: Problem, tolerance: float, x: Float64s, dual: Fl
     """
     n_rows = span.row_hi - span.row_lo
     n_entries = problem.indptr[span.row_hi] - problem.indptr[span.row_lo]
-    found = Found(
+    found = FoundRows(
         np.zeros(2, np.int32),
         np.zeros(n_rows, np.bool_),
         np.empty(n_rows, np.int32),
@@ -65,8 +65,8 @@ def ascend(span: Span, problem: Problem, tolerance: float, x: Float64s, dual: Fl
 
 
 @kernel
-def _find(span: Span, problem: Problem, point: Float32s, found: Found) -> float:
-    """Find rows that push and let them; says how far the farthest variable moved."""
+def _find(span: Span, problem: Problem, point: Float32s, found: FoundRows) -> float:
+    """Find rows that push and let them; return how far the farthest variable moved."""
     known, indices, entries, terms = found.known, found.indices, found.entries, found.terms
     n_found, to = found.size
     most = 0.0
@@ -107,8 +107,8 @@ def _find(span: Span, problem: Problem, point: Float32s, found: Found) -> float:
 
 
 @kernel
-def _sweep(point: Float32s, found: Found) -> float:
-    """One step of each multiplier that was found; says how far the farthest variable moved."""
+def _sweep(point: Float32s, found: FoundRows) -> float:
+    """Take one step of each multiplier found; return how far the farthest variable moved."""
     ends, terms, indices, entries = found.ends, found.terms, found.indices, found.entries
     most = np.float32(0.0)
     begin = 0

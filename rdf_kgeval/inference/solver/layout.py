@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rdf_kgeval.common.kernels import kernel
+from rdf_kgeval.common.jit import kernel
 from rdf_kgeval.common.types import Float64s, Int32s, Int64s, UInt32s
 
 LENGTHS = 4
@@ -55,7 +55,7 @@ def lay_out(
 def _lengths(
     n: int, indptr: Int64s, indices: Int32s, coef: Float64s, offset: Float64s, weight: Float64s
 ) -> Int32s:
-    """How many variables each row has, 0 where no point of the box violates it."""
+    """Count the variables of each row; 0 where no point of the box violates it."""
     length = np.zeros(len(offset), np.int32)
     latest = np.full(n, -1, np.int32)
     for j in range(len(offset)):
@@ -71,7 +71,7 @@ def _lengths(
 
 @kernel
 def _components(n: int, indptr: Int64s, indices: Int32s, length: Int32s) -> tuple[Int32s, int]:
-    """Connected components by union-find, numbered by their smallest variable."""
+    """Find connected components by union-find, numbered by their smallest variable."""
     parent = np.arange(n).astype(np.int32)
     for j in range(len(length)):
         if length[j] == 0:
@@ -102,7 +102,7 @@ def _components(n: int, indptr: Int64s, indices: Int32s, length: Int32s) -> tupl
 
 @kernel
 def _sort_by(keys: Int32s, n_keys: int, items: Int64s) -> tuple[Int64s, Int64s]:
-    """Stable counting sort: where each key starts, and the items in order of their keys."""
+    """Sort stably by counting; return where each key starts, and the items in order of their keys."""
     bounds = np.zeros(n_keys + 1, np.int64)
     for key in keys:
         bounds[key + 1] += 1
@@ -120,7 +120,7 @@ def _sort_by(keys: Int32s, n_keys: int, items: Int64s) -> tuple[Int64s, Int64s]:
 def _gather(
     indptr: Int64s, indices: Int32s, coef: Float64s, rows: Int64s, rank: Int32s, size: int
 ) -> tuple[Int64s, UInt32s, Float64s]:
-    """The rows in their new order, over renumbered variables, repeated ones added up."""
+    """Copy the rows in their new order, over renumbered variables, repeated ones added up."""
     new_indptr = np.empty(len(rows) + 1, np.int64)
     new_indices = np.empty(size, np.uint32)
     new_coef = np.empty(size, np.float64)

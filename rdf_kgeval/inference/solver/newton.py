@@ -4,20 +4,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rdf_kgeval.common.kernels import lean_kernel
+from rdf_kgeval.common.jit import lean_kernel
 from rdf_kgeval.common.types import Bools, Float64s
-from rdf_kgeval.inference.solver.linesearch import line_search
-from rdf_kgeval.inference.solver.problem import Problem, Scratch, Span
+from rdf_kgeval.inference.solver.problem import Problem, Scratch, Span, apply
 
 EXACT, ROUGH, ENOUGH = 0.01, 0.05, 0.3
 """A linear system is solved to a share of the gradient between these, roughly while steps bring little, but
 no farther than to this share of what is small enough in the end."""
+LINE_STEPS = 40
+"""Newton steps along a direction, at most."""
 PINNINGS = 20
 """Variables that a step would take out of the box are pinned to it, and the others solved again."""
 
 
 class Active(NamedTuple):
-    """How many rows bend: of one variable, up to two, up to three, and all."""
+    """Numbers of rows that bend: of one variable, up to two, up to three, and all."""
 
     ones: int
     twos: int
@@ -66,7 +67,7 @@ def newton(
                     gradient[i] += product[i]
                 _conjugate_gradients(span, problem, work, active, enough)
             clipped = _project(span, x, work.direction)
-        step = line_search(span, problem, work, x)
+        step = _line_search(span, problem, work, x)
         for j in range(span.row_lo, span.row_hi):
             value[j] += step * change[j]
         moved = 0.0
@@ -83,7 +84,7 @@ def newton(
 
 @lean_kernel
 def _linearise(span: Span, problem: Problem, work: Scratch, x: Float64s) -> Active:
-    """Gradient, diagonal, and the rows that bend, times the root of their slope."""
+    """Compute gradient, diagonal, and the rows that bend, times the root of their slope."""
     strength, prior, gradient, diagonal = problem.strength, problem.prior, work.gradient, work.inverse
     for i in range(span.lo, span.hi):
         gradient[i] = 2.0 * strength[i] * (x[i] - prior[i])
@@ -98,13 +99,13 @@ def _linearise(span: Span, problem: Problem, work: Scratch, x: Float64s) -> Acti
 
 @lean_kernel
 def _bending(problem: Problem, work: Scratch, first: int, last: int, row: int, to: int) -> tuple[int, int]:
-    """Add some rows to gradient and diagonal and write down those that bend; where the next ones go."""
+    """Add some rows to gradient and diagonal, list those that bend, and return where the next ones go."""
     indptr, indices, coef = problem.indptr, problem.indices, problem.coef
     shift, slope, cap = problem.shift, problem.slope, problem.cap
     gradient, diagonal, value, listed = work.gradient, work.inverse, work.value, work.listed
     ends, active, values = work.ends, work.indices, work.values
     pushing = first
-    for j in range(first, last):  # without a branch, which could not be foreseen
+    for j in range(first, last):  # without a branch, which the processor could not predict
         listed[pushing] = j
         pushing += shift[j] + slope[j] * value[j] > 0.0
     for at in range(first, pushing):
@@ -130,7 +131,7 @@ def _bending(problem: Problem, work: Scratch, first: int, last: int, row: int, t
 
 @lean_kernel
 def _free(span: Span, problem: Problem, work: Scratch, x: Float64s, fixed: Bools) -> float:
-    """Invert the diagonal where a variable may move, 0 elsewhere; the largest gauged projected gradient."""
+    """Invert the diagonal where a variable may move, 0 elsewhere; return the largest gauged gradient."""
     gradient, inverse, gauge = work.gradient, work.inverse, problem.gauge
     worst = 0.0
     for i in range(span.lo, span.hi):
@@ -179,7 +180,7 @@ def _conjugate_gradients(span: Span, problem: Problem, work: Scratch, active: Ac
 
 @lean_kernel
 def _multiply(span: Span, problem: Problem, work: Scratch, active: Active) -> float:
-    """Product of the system's matrix with `search`; returns the curvature along it."""
+    """Multiply the system's matrix with `search`; return the curvature along it."""
     search, product, strength = work.search, work.product, problem.strength
     ends, indices, values = work.ends, work.indices, work.values
     curvature = 0.0
@@ -221,9 +222,9 @@ def _multiply(span: Span, problem: Problem, work: Scratch, active: Active) -> fl
 
 @lean_kernel
 def _pin(span: Span, work: Scratch, x: Float64s) -> bool:
-    """Stop at the box whoever would leave it, and let go who was stopped but is pushed back inside.
+    """Pin variables that would leave the box to it, and free pinned ones that are pushed back inside.
 
-    `search` becomes how much that shortens their steps; false when nobody was stopped or let go.
+    `search` becomes how much that shortens their steps; returns false when none was pinned or freed.
     """
     gradient, inverse, direction = work.gradient, work.inverse, work.direction
     search, held = work.search, work.held
@@ -247,7 +248,7 @@ def _pin(span: Span, work: Scratch, x: Float64s) -> bool:
 
 @lean_kernel
 def _project(span: Span, x: Float64s, direction: Float64s) -> bool:
-    """Cut the direction so that a full step stays in the box; say whether that changed anything."""
+    """Cut the direction so that a full step stays in the box; return whether that changed anything."""
     clipped = False
     for i in range(span.lo, span.hi):
         target = x[i] + direction[i]
@@ -262,7 +263,7 @@ def _project(span: Span, x: Float64s, direction: Float64s) -> bool:
 
 @lean_kernel
 def _majorise(span: Span, problem: Problem, work: Scratch, fixed: Bools) -> None:
-    """Gradient step under a separable upper bound of the objective: it descends even after projection."""
+    """Step along the gradient under a separable upper bound of the objective: it descends even when cut."""
     indptr, indices, coef = problem.indptr, problem.indices, problem.coef
     direction = work.direction
     for i in range(span.lo, span.hi):
@@ -275,3 +276,69 @@ def _majorise(span: Span, problem: Problem, work: Scratch, fixed: Bools) -> None
             direction[indices[k]] += problem.slope[j] * length * abs(coef[k])
     for i in range(span.lo, span.hi):
         direction[i] = 0.0 if fixed[i] else -work.gradient[i] / direction[i]
+
+
+@lean_kernel
+def _line_search(span: Span, problem: Problem, work: Scratch, x: Float64s) -> float:
+    """Find the exact minimiser in [0, 1] along the direction, by Newton on the piecewise linear derivative.
+
+    Most rows are off, bend or are capped all the way; only those that turn are looked at again.
+    """
+    shift, slope, cap = problem.shift, problem.slope, problem.cap
+    strength, prior = problem.strength, problem.prior
+    value, change, listed, direction = work.value, work.change, work.listed, work.direction
+    linear = 0.0
+    square = 0.0
+    for i in range(span.lo, span.hi):
+        linear += 2.0 * strength[i] * (x[i] - prior[i]) * direction[i]
+        square += 2.0 * strength[i] * direction[i] * direction[i]
+    apply(span, problem, direction, change)
+    steepness = 0.0
+    turning = span.row_lo
+    for j in range(span.row_lo, span.row_hi):
+        begin = shift[j] + slope[j] * value[j]
+        end = begin + slope[j] * change[j]
+        low, high = min(begin, end), max(begin, end)
+        push = min(max(0.0, begin), cap[j]) * change[j]
+        if (low < 0.0 < high) or (low < cap[j] < high):
+            steepness += push
+            listed[turning] = j
+            turning += 1
+        else:
+            linear += push
+            square += (end - begin) * change[j] if low >= 0.0 and high <= cap[j] else 0.0
+    steepness += linear
+    if not steepness < 0.0:
+        return 0.0
+    return _minimiser(span.row_lo, turning, problem, work, linear, square, -1e-9 * steepness)
+
+
+@lean_kernel
+def _minimiser(
+    first: int, last: int, problem: Problem, work: Scratch, linear: float, square: float, enough: float
+) -> float:
+    """Find where the derivative `linear + square t`, plus that of the listed rows, vanishes in [0, 1]."""
+    shift, slope, cap = problem.shift, problem.slope, problem.cap
+    value, change, listed = work.value, work.change, work.listed
+    below, above, t = 0.0, 1.0, 1.0
+    for _ in range(LINE_STEPS):
+        rise, bend = linear + t * square, square
+        for at in range(first, last):
+            j = listed[at]
+            now = shift[j] + slope[j] * (value[j] + t * change[j])
+            if now > 0.0:
+                rise += min(now, cap[j]) * change[j]
+                if now < cap[j]:
+                    bend += slope[j] * change[j] * change[j]
+        if rise > 0.0:
+            above = t
+        elif t == 1.0:
+            break
+        else:
+            below = t
+        if abs(rise) <= enough:
+            break
+        t -= rise / bend
+        if not below < t < above:
+            t = 0.5 * (below + above)
+    return t

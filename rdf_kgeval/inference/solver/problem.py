@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rdf_kgeval.common.kernels import lean_kernel
+from rdf_kgeval.common.jit import lean_kernel
 from rdf_kgeval.common.types import Float64s, Int32s, Int64s, UInt32s
 from rdf_kgeval.inference.solver.layout import LENGTHS
 
@@ -48,7 +48,7 @@ class Scratch(NamedTuple):
 
 
 def scratch(n: int, rows: int, entries: int) -> Scratch:
-    """Working space for a problem of this size."""
+    """Allocate working space for a problem of this size."""
     return Scratch(
         gradient=np.empty(n),
         inverse=np.empty(n),
@@ -79,7 +79,7 @@ class Span(NamedTuple):
 
 @lean_kernel
 def span_of(c: int, bounds: Int64s, groups: Int64s) -> Span:
-    """Component c of a layout."""
+    """Return component c of a layout."""
     at = LENGTHS * c
     return Span(
         bounds[c], bounds[c + 1], groups[at], groups[at + 1], groups[at + 2], groups[at + 3], groups[at + 4]
@@ -87,8 +87,8 @@ def span_of(c: int, bounds: Int64s, groups: Int64s) -> Span:
 
 
 @lean_kernel
-def evaluate(span: Span, problem: Problem, work: Scratch, x: Float64s) -> None:
-    """The row values that `newton` starts from."""
+def set_values(span: Span, problem: Problem, work: Scratch, x: Float64s) -> None:
+    """Set the row values that `newton` starts from."""
     value, offset = work.value, problem.offset
     apply(span, problem, x, value)
     for j in range(span.row_lo, span.row_hi):
@@ -97,7 +97,7 @@ def evaluate(span: Span, problem: Problem, work: Scratch, x: Float64s) -> None:
 
 @lean_kernel
 def apply(span: Span, problem: Problem, vector: Float64s, result: Float64s) -> None:
-    """All rows times a vector; nearly all are short, and a loop would cost more than its work."""
+    """Multiply all rows with a vector; nearly all are short, and a loop would cost more than its work."""
     indptr, indices, coef = problem.indptr, problem.indices, problem.coef
     k = indptr[span.row_lo]
     for j in range(span.row_lo, span.twos):

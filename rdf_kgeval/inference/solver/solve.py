@@ -6,13 +6,13 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from rdf_kgeval.common.kernels import kernel
+from rdf_kgeval.common.jit import kernel
 from rdf_kgeval.common.types import Bools, Float64s, Int32s, Int64s
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.inference.solver.ascent import ascend
 from rdf_kgeval.inference.solver.layout import LENGTHS, Layout, lay_out
 from rdf_kgeval.inference.solver.newton import newton
-from rdf_kgeval.inference.solver.problem import Problem, Scratch, Span, evaluate, scratch, span_of
+from rdf_kgeval.inference.solver.problem import Problem, Scratch, Span, scratch, set_values, span_of
 
 NOISE = 16 * np.finfo(np.float64).eps
 """Share of a row's terms that rounding may leave in its value."""
@@ -75,12 +75,12 @@ class Model:
 
     @property
     def n_variables(self) -> int:
-        """How many variables there are."""
+        """Return the number of variables."""
         return len(self.prior)
 
     @property
     def n_rows(self) -> int:
-        """How many hinges there are."""
+        """Return the number of hinges."""
         return len(self.offset)
 
 
@@ -102,7 +102,7 @@ class SolverOptions:
     max_iterations: int = 200
     """Newton steps per component (with p = 1: per round), after which it stays as it is, residual and all."""
     threads: int = 1
-    """Components are shared out to so many threads; one giant component uses one."""
+    """Threads to which components are shared out; one giant component uses one."""
 
     def __post_init__(self) -> None:
         if self.p not in (1, 2):
@@ -141,7 +141,7 @@ def solve(model: Model, options: SolverOptions = DEFAULT_OPTIONS, start: Float64
     if start is not None and (start.shape != (n,) or not np.isfinite(start).all()):
         raise InputError(f"The start must be {n} finite numbers, one for each variable.")
     layout = lay_out(n, model.indptr, model.indices, model.coef, model.offset, model.weight)
-    problem = pose(model, layout, options)
+    problem = to_problem(model, layout, options)
     x = problem.prior.copy() if start is None else np.clip(start, 0.0, 1.0)[layout.order]
     dual = np.zeros(len(layout.offset))
     work = scratch(n, len(layout.offset), len(layout.indices))
@@ -169,8 +169,8 @@ def solve(model: Model, options: SolverOptions = DEFAULT_OPTIONS, start: Float64
     return Solution(x[layout.rank], objective, residual, iterations)
 
 
-def pose(model: Model, layout: Layout, options: SolverOptions) -> Problem:
-    """The model in the layout's order, with the slopes that its hinges have and the accuracy asked for."""
+def to_problem(model: Model, layout: Layout, options: SolverOptions) -> Problem:
+    """Write the model in the layout's order, with the slopes of its hinges and the accuracy asked for."""
     strength = model.strength[layout.order]
     if options.p == 2:
         slope = 2.0 * layout.weight
@@ -226,7 +226,7 @@ def _solve_components(
         span = span_of(c, layout.bounds, layout.groups)
         if cold:
             ascend(span, problem, tolerance, x, dual)
-        evaluate(span, problem, work, x)
+        set_values(span, problem, work, x)
         if span.row_hi > span.row_lo and problem.cap[span.row_lo] < np.inf:
             iterations = _solve_linear(span, problem, work, max_iterations, accuracy, x, fixed, dual)
         else:
@@ -246,7 +246,7 @@ def _solve_linear(
     fixed: Bools,
     dual: Float64s,
 ) -> int:
-    """Augmented Lagrangian: Newton on the smoothed hinges, then a step of their multipliers."""
+    """Minimise the augmented Lagrangian: Newton on the smoothed hinges, then a step of their multipliers."""
     iterations = 0
     width, target, before = 1.0, WIDTH, np.inf
     for _ in range(MAX_ROUNDS):
@@ -255,7 +255,7 @@ def _solve_linear(
             problem.slope[j] *= width / target
         width = target
         iterations += newton(span, problem, work, max_iterations, x, fixed)
-        evaluate(span, problem, work, x)
+        set_values(span, problem, work, x)
         worst = 0.0
         for j in range(span.row_lo, span.row_hi):
             value = work.value[j]
@@ -271,7 +271,7 @@ def _solve_linear(
 
 @kernel
 def _assess(layout: Layout, problem: Problem, x: Float64s, dual: Float64s) -> tuple[float, float]:
-    """Objective of all rows laid out, and the largest violation of the optimality conditions."""
+    """Compute the objective of all rows, and the largest violation of the optimality conditions."""
     gradient = 2.0 * problem.strength * (x - problem.prior)
     objective = 0.0
     residual = 0.0
@@ -300,7 +300,7 @@ def _assess(layout: Layout, problem: Problem, x: Float64s, dual: Float64s) -> tu
 
 @kernel
 def _noise(layout: Layout, slope: Float64s) -> Float64s:
-    """What rounding alone may leave in each gradient."""
+    """Bound what rounding alone may leave in each gradient."""
     noise = np.zeros(len(layout.order))
     for j in range(len(slope)):
         size = abs(layout.offset[j])

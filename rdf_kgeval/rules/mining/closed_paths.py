@@ -1,23 +1,24 @@
-"""Paths that lead from a triple's subject to its object without that triple, compiled."""
+"""Find paths from a triple's subject to its object without that triple, in compiled code."""
 
 from typing import NamedTuple
 
 import numpy as np
 
+from rdf_kgeval.common.jit import exact_kernel
 from rdf_kgeval.common.types import Bools, Int32s, Int64s
-from rdf_kgeval.rules.mining.walks import Graph, Heads, find_block, kernel
+from rdf_kgeval.rules.mining.walks import Graph, Heads, find_block
 
 
-@kernel
+@exact_kernel
 def _place(keys: Int64s, key: int) -> int:
-    """Where a key is, or belongs, in an open-addressing table whose size is a power of two."""
-    at = (key * 0x5851F42D4C957F2D >> 20) & (len(keys) - 1)
+    """Find the place of a key in an open-addressing table whose size is a power of two."""
+    at = (int(key) * 0x5851F42D4C957F2D >> 20) & (len(keys) - 1)
     while keys[at] >= 0 and keys[at] != key:
         at = (at + 1) & (len(keys) - 1)
     return at
 
 
-@kernel
+@exact_kernel
 def _grown(keys: Int64s, counts: Int64s, last: Int64s) -> tuple[Int64s, Int64s, Int64s]:
     size = 2 * len(keys)
     new_keys, new_counts, new_last = np.full(size, -1), np.zeros(size, np.int64), np.zeros(size, np.int64)
@@ -32,13 +33,13 @@ class _Marks(NamedTuple):
     """The half-edges into one node, by the node that they come from."""
 
     target: Int32s
-    """Whose half-edges a node's entry is about."""
+    """The node that a node's half-edges lead to."""
     entry: Int64s
     below: Int64s
     """The next half-edge from the same node, or -1."""
 
 
-@kernel
+@exact_kernel
 def _mark(graph: Graph, y: int, end: Bools, marks: _Marks) -> None:
     for b in range(graph.first[y], graph.first[y + 1]):
         if end[graph.step[b] ^ 1]:
@@ -48,11 +49,11 @@ def _mark(graph: Graph, y: int, end: Bools, marks: _Marks) -> None:
                 marks.target[w], marks.entry[w] = y, e
 
 
-@kernel
+@exact_kernel
 def _complete(
     graph: Graph, marks: _Marks, w: int, path: int, place: int, head: int, found: Int64s, m: int
 ) -> int:
-    """Add the paths that a last step from `w` completes, without the head; -1 if there is too little room."""
+    """Add the paths that a last step from `w` completes, without the head; return -1 if room is lacking."""
     e, room = marks.entry[w], (len(found) - graph.n_steps) // 2
     while e >= 0:
         if graph.triple[e] != head:
@@ -72,9 +73,9 @@ def _complete(
     return m
 
 
-@kernel
+@exact_kernel
 def _two_steps(graph: Graph, heads: Heads, i: int, start: Bools, marks: _Marks, found: Int64s) -> int:
-    """The paths of two steps from a head's near end to its far end; -1 if there is too little room."""
+    """Find the paths of two steps from a head's near end to its far end; return -1 if room is lacking."""
     x, y, head = heads.near[i], heads.far[i], heads.triple[i]
     m, base = 0, graph.n_steps + 1
     for b in range(graph.first[x], graph.first[x + 1]):
@@ -89,11 +90,11 @@ def _two_steps(graph: Graph, heads: Heads, i: int, start: Bools, marks: _Marks, 
     return m
 
 
-@kernel
+@exact_kernel
 def _three_steps(
     graph: Graph, heads: Heads, i: int, start: Bools, pair: Bools, marks: _Marks, found: Int64s
 ) -> int:
-    """The paths of three steps from a head's near end to its far end; -1 if there is too little room."""
+    """Find the paths of three steps from a head's near end to its far end; return -1 if room is lacking."""
     x, y, head = heads.near[i], heads.far[i], heads.triple[i]
     m, base = 0, graph.n_steps + 1
     _, first, step, begin, node, triple, _ = graph
@@ -112,11 +113,11 @@ def _three_steps(
     return m
 
 
-@kernel
+@exact_kernel
 def close(
     graph: Graph, heads: Heads, length: int, start: Bools, end: Bools, pair: Bools, room: int
 ) -> tuple[bool, Int64s, Int64s]:
-    """Which paths of `length` steps lead from near to far ends without the head, and for how many heads.
+    """Find the paths of `length` steps from near to far ends without the head, and count the heads of each.
 
     Args:
         graph: the triples.
@@ -125,7 +126,7 @@ def close(
         start: which first steps to take.
         end: which last steps to take.
         pair: for length 3, which two first steps to take, by row and column.
-        room: for how many paths of one head there is room; False first in the result says it was too little.
+        room: the most paths of one head; the result starts with False where there were more.
     """
     keys, counts, last = np.full(1024, -1), np.zeros(1024, np.int64), np.zeros(1024, np.int64)
     used = 0
@@ -160,11 +161,11 @@ def close(
     return True, keys[kept], counts[kept]
 
 
-@kernel
+@exact_kernel
 def count_closings(graph: Graph, heads: Heads, path: int, limit: int, max_walks: float) -> int:
-    """How many walks along a path of two or three steps lead from near to far ends without the head.
+    """Count the walks along a path of two or three steps from near to far ends without the head.
 
-    It stops past `limit` of them, or past `max_walks` walks, closing or not, and is then more than `limit`.
+    Counting stops after `limit` of them, or after `max_walks` walks of any kind, with a result above `limit`.
     """
     base = graph.n_steps + 1
     n = len(graph.first) - 1

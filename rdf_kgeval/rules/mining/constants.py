@@ -1,4 +1,4 @@
-"""Rules that name a constant: `p(x, c) -> q(x, d)`, and the classes of a predicate's subjects and objects."""
+"""Find rules with constants: `p(x, c) -> q(x, d)`, and the classes of a predicate's subjects and objects."""
 
 import logging
 from collections.abc import Iterable, Iterator
@@ -6,18 +6,19 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rdf_kgeval.common.jit import exact_kernel
+from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.common.types import Bools, Int32s, Int64s
 from rdf_kgeval.namespaces import RDF_TYPE
 from rdf_kgeval.rules.mining.index import MinedRule, MiningIndex
-from rdf_kgeval.rules.mining.walks import Graph, find_block, kernel
+from rdf_kgeval.rules.mining.walks import Graph, find_block
 from rdf_kgeval.rules.rule import Rule
-from rdf_kgeval.sources.files import Progress
 
 _log = logging.getLogger(__name__)
 
 
 def mine_signatures(index: MiningIndex, known: Iterable[Rule]) -> Iterator[MinedRule]:
-    """Classes of the subjects and of the objects of predicates for which no rule states one."""
+    """Find classes of the subjects and objects of predicates for which no rule states one."""
     if index.type is None or index.type not in index.heads or not index.options.types:
         return
     rows = index.rows[index.type]
@@ -44,7 +45,7 @@ def mine_signatures(index: MiningIndex, known: Iterable[Rule]) -> Iterator[Mined
 
 
 def _signature(rule: Rule) -> tuple[str, bool] | None:
-    """The predicate, and whether of its objects, for which a rule states a class."""
+    """Find the predicate for which a rule states a class, and whether that is of its objects."""
     if not rule.is_plain or len(rule.body) != 1 or rule.head is None or rule.head[1] != f"<{RDF_TYPE}>":
         return None
     s, p, o = rule.body[0]
@@ -54,7 +55,7 @@ def _signature(rule: Rule) -> tuple[str, bool] | None:
 
 
 def mine_constants(index: MiningIndex, progress: Progress) -> Iterator[MinedRule]:
-    """Rules with a constant in body and head."""
+    """Find rules with a constant in body and head."""
     if not index.options.constants:
         return
     graph = index.graph
@@ -88,7 +89,7 @@ def mine_constants(index: MiningIndex, progress: Progress) -> Iterator[MinedRule
 
 
 class _Features(NamedTuple):
-    """What is said of each node with a constant at the other end, where it is said of enough nodes."""
+    """The features of each node: a step to a constant, which enough nodes have."""
 
     first: Int64s
     """The first feature of each node, and one past the last of all."""
@@ -98,10 +99,10 @@ class _Features(NamedTuple):
 
 
 def _make_features(graph: Graph, min_nodes: int, nameable: Bools) -> _Features:
-    """The features that at least `min_nodes` nodes have, with constants that are `nameable`."""
+    """Collect the features of at least `min_nodes` nodes, with constants that are `nameable`."""
     block = np.repeat(np.arange(len(graph.step)), np.diff(graph.start))
     owner = np.repeat(np.arange(len(graph.first) - 1), np.diff(graph.first))[block]
-    # The two half-edges of a triple stand side by side once sorted by triple.
+    # The two half-edges of a triple are neighbours once sorted by triple.
     twin = np.empty(len(block), dtype=np.int64)
     pairs = np.argsort(graph.triple, kind="stable").reshape(-1, 2)
     twin[pairs[:, 0]], twin[pairs[:, 1]] = block[pairs[:, 1]], block[pairs[:, 0]]
@@ -110,20 +111,21 @@ def _make_features(graph: Graph, min_nodes: int, nameable: Bools) -> _Features:
     return _Features(first, twin[kept], graph.triple[kept])
 
 
-@kernel
+@exact_kernel
 def _imply(
     graph: Graph, features: _Features, heads: Int64s, min_support: int, min_confidence: float
 ) -> tuple[Int64s, Int64s, Int64s, Int64s, Int64s]:
-    """Pairs of features that enough nodes have: body, head, support, and how many have the body.
+    """Find pairs of features that enough nodes have.
 
-    They are counted twice: those that have any triple of the head's step, and all.
+    Returns body, head, support, and the number of nodes with the body: those that have any triple of the
+    head's step, and all.
 
     Args:
         graph: the triples.
-        features: what bodies can be.
+        features: the possible bodies.
         heads: features, all of one step.
         min_support: how many nodes must have both.
-        min_confidence: which share of the nodes with the body and any triple of the head's step must do so.
+        min_confidence: least share of both among nodes with the body and any triple of the head's step.
     """
     count, eligible = np.zeros(len(graph.step), np.int64), np.full(len(graph.step), -1)
     touched = np.zeros(len(graph.step), np.int64)
@@ -159,7 +161,7 @@ def _imply(
     return rules[:n, 0], rules[:n, 1], rules[:n, 2], rules[:n, 3], rules[:n, 4]
 
 
-@kernel
+@exact_kernel
 def _same_triple(graph: Graph, f: int, g: int) -> bool:
     """Whether two features of a node can be one triple, which then joins the node to itself."""
     if abs(f - g) != 1 or graph.step[f] != graph.step[g] ^ 1:

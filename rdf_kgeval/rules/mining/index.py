@@ -1,4 +1,4 @@
-"""A graph indexed for mining, and the rules that miners find in it, as numbers."""
+"""Index a graph for mining; mined rules as numbers."""
 
 from functools import cached_property
 from math import ceil
@@ -15,10 +15,10 @@ from rdf_kgeval.rules.mining.walks import degrees, make_graph, two_walks
 
 
 class MinedRule(NamedTuple):
-    """A rule as numbers: what is at the end of its steps is a constant, a variable of its own, or shared."""
+    """A mined rule as numbers; each end of its path is a constant or a variable."""
 
     head: int
-    """The step."""
+    """The step of the head."""
     head_end: int
     """The constant at the head's end, or -1 where it is the body's end."""
     path: tuple[int, ...]
@@ -29,9 +29,9 @@ class MinedRule(NamedTuple):
     head_size: int
     pca_body: int
     hits: int
-    """How many of the pairs that the body connects are asserted heads, by whatever grounding."""
+    """Number of pairs that the body connects and that are asserted heads, by any grounding."""
     pairs: int = -1
-    """How many pairs the body connects, or -1 where that is still to be counted."""
+    """Number of pairs that the body connects; -1 before they are counted."""
 
     @property
     def confidence(self) -> float:
@@ -45,7 +45,7 @@ class MinedRule(NamedTuple):
 
 
 class MiningIndex:
-    """The triples of beliefs, by predicate and as a graph to walk on."""
+    """The triples of beliefs, by predicate, and as a graph to walk on."""
 
     def __init__(self, beliefs: Beliefs, options: MiningOptions) -> None:
         self.beliefs = beliefs
@@ -60,7 +60,7 @@ class MiningIndex:
         self.heads = [q for q, rows in enumerate(self.rows) if not given[rows].all()]
         """The predicates that can be concluded."""
         self.nameable: Bools = np.ones(len(beliefs.terms), dtype=bool)
-        """Which terms a rule can name."""
+        """Marks the terms that a rule can name."""
         for prefix in ("_:", "<<"):
             self.nameable[beliefs.terms.starting(prefix)] = False
 
@@ -73,29 +73,29 @@ class MiningIndex:
 
     @cached_property
     def degree(self) -> Int64s:
-        """How many triples each node is in."""
+        """The number of triples of each node."""
         return degrees(self.graph)
 
     @cached_property
     def two_walks(self) -> Int64s:
-        """How many walks of two steps start at each node."""
+        """The number of walks of two steps from each node."""
         return two_walks(self.graph)
 
     def predicate(self, step: int) -> str:
-        """The predicate of a step."""
+        """Return the predicate of a step."""
         return self.beliefs.terms[int(self.predicates[step >> 1])]
 
     def name(self, step: int) -> str:
-        """A step in messages, as in a SPARQL path."""
+        """Name a step in messages, as in a SPARQL path."""
         return "^" * (step & 1) + printable(self.predicate(step), 120)
 
     def nodes(self, step: int) -> Int32s:
-        """The nodes that can take a step."""
+        """List the nodes that can take a step."""
         column = self.beliefs.o if step & 1 else self.beliefs.s
         return np.unique(column[self.rows[step >> 1]])
 
     def needed(self, head_size: int) -> int:
-        """The least support that a head with so many triples asks for."""
+        """Return the least support of rules for a head of this size."""
         least = max(self.options.min_support, ceil(self.options.min_head_coverage * head_size) - 1)
         while least / head_size < self.options.min_head_coverage:
             least += 1

@@ -1,4 +1,4 @@
-"""Horn rules mined from the beliefs themselves, with the measures of AMIE (Galárraga et al., WWW 2013).
+"""Mine Horn rules from the beliefs themselves, with the measures of AMIE (Galárraga et al., WWW 2013).
 
 Three kinds: closed paths of up to three triples, forwards or backwards, from ?x to ?y; rules with constants,
 `p(x, c) -> q(x, d)`; and type signatures, `p(x, y) -> x is a C` or `y is a C`. A grounding whose head is one
@@ -11,8 +11,8 @@ of its own body's triples never counts. With that,
   predicate: the subject unless the predicate has more distinct objects than subjects. Of a head with a
   constant, it is the variable that must have one.
 
-Every triple counts, whatever its role, as every triple can ground a rule; but a predicate whose triples are
-all given as true is no head, since nothing is to be inferred of it.
+Every triple counts, whatever its role, because every triple can ground a rule; but a predicate whose triples
+are all given as true is never a head, because nothing about it is to be inferred.
 """
 
 import hashlib
@@ -26,16 +26,16 @@ from itertools import combinations, permutations
 
 from rdf_kgeval.beliefs.names import Names, last_part, readable
 from rdf_kgeval.beliefs.table import Beliefs
+from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.namespaces import RDF_TYPE
 from rdf_kgeval.rules.mining.constants import mine_constants, mine_signatures
 from rdf_kgeval.rules.mining.index import MinedRule, MiningIndex
 from rdf_kgeval.rules.mining.options import MiningOptions
 from rdf_kgeval.rules.mining.paths import PathMiner
 from rdf_kgeval.rules.rule import Measures, Pattern, Rule, verbalise
-from rdf_kgeval.sources.files import Progress
 
 _LONGEST_ID = 150
-"""Leaves room in a file name."""
+"""Characters of an id, which must fit in a file name."""
 
 _Shape = tuple[tuple[str, ...], ...]
 _Patterned = tuple[MinedRule, tuple[Pattern, ...], Pattern]
@@ -54,9 +54,9 @@ def mine(
     Args:
         beliefs: the graph.
         options: what to look for, and which rules to keep.
-        known: rules from elsewhere, such as an ontology's, that are not to be found again.
+        known: rules from elsewhere, such as an ontology's, which are not mined again.
         progress: called as the mining goes on.
-        threads: how many threads may work; by default one for each core. The result does not depend on it.
+        threads: number of threads, by default one for each core; the result does not depend on it.
     """
     known = list(known)
     index = MiningIndex(beliefs, options or MiningOptions())
@@ -81,13 +81,13 @@ def mine(
 
 
 def _is_writable(index: MiningIndex, found: MinedRule) -> bool:
-    """Whether SPARQL parsers agree on its constants: not so for a backslash before a u."""
+    """Whether SPARQL parsers agree on the rule's constants; they do not on a backslash before a u."""
     ends = [end for end in (found.head_end, found.body_end) if end >= 0]
     return not any("\\u" in index.beliefs.terms[end].lower() for end in ends)
 
 
 def _capped(index: MiningIndex, rules: Iterable[_Patterned], paths: PathMiner) -> Iterator[_Patterned]:
-    """The best rules for each head's predicate or class that do not have too many groundings."""
+    """Yield the best rules for each head's predicate or class, without those of too many groundings."""
     kept: Counter[tuple[int, int]] = Counter()
     for rule in rules:
         found = rule[0]
@@ -100,7 +100,7 @@ def _capped(index: MiningIndex, rules: Iterable[_Patterned], paths: PathMiner) -
 
 
 def _patterns(index: MiningIndex, found: MinedRule) -> tuple[tuple[Pattern, ...], Pattern]:
-    """Body and head."""
+    """Convert a mined rule into body and head."""
     terms = index.beliefs.terms
     inner = {1: [], 2: ["?z"], 3: ["?z", "?w"]}[len(found.path)]
     end = "?y" if found.body_end < 0 else terms[found.body_end]
@@ -142,7 +142,7 @@ def _side(patterns: Iterable[Pattern]) -> str:
 
 
 def _slug(term: str) -> str:
-    """The last part of a term in letters that are safe in file names and IRIs.
+    """Return the last part of a term in letters that are safe in file names and IRIs.
 
     >>> _slug("<http://example.org/nell/Joe%20Louis_Arena>")
     'Joe-Louis_Arena'
@@ -153,7 +153,7 @@ def _slug(term: str) -> str:
 
 
 def _distinct_ids(rules: Sequence[Rule]) -> list[Rule]:
-    """The rules with a digest after ids that are too long or that others have, be it in another case."""
+    """Add a digest to ids that are too long, or that differ from others at most in case."""
     taken = Counter(rule.id.lower() for rule in rules)
     return [
         replace(rule, id=f"{rule.id[:_LONGEST_ID]}-{_digest(rule)}")
@@ -169,7 +169,7 @@ def _digest(rule: Rule) -> str:
 
 
 def _without_redundant(found: Sequence[MinedRule]) -> Iterator[MinedRule]:
-    """Leave out what is no better than a rule for the same head that asks for less."""
+    """Leave out rules that are no better than a simpler one for the same head."""
     best = {(f.head, f.head_end, f.path, f.body_end): f.confidence for f in found}
     for f in found:
         if all(best.get(key, -1.0) < f.confidence for key in _simpler(f)):
@@ -177,7 +177,7 @@ def _without_redundant(found: Sequence[MinedRule]) -> Iterator[MinedRule]:
 
 
 def _simpler(f: MinedRule) -> Iterator[tuple[int, int, tuple[int, ...], int]]:
-    """The rules of which a rule is a longer or more special form."""
+    """Yield the shorter and more general forms of a rule."""
     for n in range(1, len(f.path)):
         for path in combinations(f.path, n):
             yield f.head, f.head_end, path, f.body_end
@@ -189,7 +189,7 @@ def _simpler(f: MinedRule) -> Iterator[tuple[int, int, tuple[int, ...], int]]:
 
 
 def _shape(body: Sequence[Pattern], head: Pattern | None) -> _Shape:
-    """A rule without the names of its variables and the order of its body."""
+    """Return a rule's form, whatever the names of its variables and the order of its body."""
     return min(_renamed((*order, head or ("", "", ""))) for order in permutations(body[:4]))
 
 

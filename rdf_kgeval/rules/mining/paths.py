@@ -1,4 +1,4 @@
-"""Closed paths that imply a predicate: `p(x, z) & q(y, z) -> r(x, y)`."""
+"""Find closed paths that imply a predicate: `p(x, z) & q(y, z) -> r(x, y)`."""
 
 import logging
 from collections.abc import Iterable, Sequence
@@ -6,21 +6,19 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.common.text import plural
 from rdf_kgeval.common.types import Bools, Float64s, Int32s, Int64s
 from rdf_kgeval.rules.mining import walks
 from rdf_kgeval.rules.mining.closed_paths import close, count_closings
 from rdf_kgeval.rules.mining.index import MinedRule, MiningIndex
 from rdf_kgeval.rules.mining.walks import Heads
-from rdf_kgeval.sources.files import Progress
 
 _log = logging.getLogger(__name__)
 
-"""Walks by their first and second steps."""
-
 
 class PathMiner:
-    """Finds the paths of an index."""
+    """Find the closed paths of an index."""
 
     def __init__(self, index: MiningIndex, progress: Progress, threads: int) -> None:
         self._index = index
@@ -28,7 +26,7 @@ class PathMiner:
         self._threads = threads
 
     def mine(self) -> list[MinedRule]:
-        """The paths of all heads, with their PCA confidence."""
+        """Find the paths of all heads, with their PCA confidence."""
         tasks = [
             (q, length) for length in range(1, self._index.options.max_length + 1) for q in self._index.heads
             if len(self._index.rows[q]) >= self._index.options.min_support
@@ -45,7 +43,7 @@ class PathMiner:
         return found
 
     def _sides(self, q: int, length: int) -> tuple[Int32s, Int32s]:
-        """The rows of a predicate to walk from their subjects, and those to walk from their objects."""
+        """Divide the rows of a predicate: those to walk from their subjects, and those from their objects."""
         rows, (s, o) = (
             self._index.rows[q],
             (self._index.beliefs.s[self._index.rows[q]], self._index.beliefs.o[self._index.rows[q]]),
@@ -60,9 +58,9 @@ class PathMiner:
         return rows[forwards], rows[~forwards]
 
     def _bounded_costs(self, heads: Sequence[int]) -> dict[int, tuple[Float64s, Float64s]]:
-        """For each head, what two first steps cost from subjects and from objects; infinite is too much.
+        """Find by head the costs of two first steps from subjects and from objects; infinite is too much.
 
-        There are none if all of them together can be taken.
+        The result is empty if all steps together are within the limit.
         """
         s, o = self._index.beliefs.s, self._index.beliefs.o
         total = 0
@@ -82,7 +80,7 @@ class PathMiner:
             for one, two in zip(*np.nonzero(cost >= limit), strict=True)
         ]
         self._note_skipped(sorted(skipped, reverse=True))
-        # A pair without walks is not left out, but nor is it a reason to take its first step.
+        # A pair without walks is not left out, but is no reason to take its first step either.
         for cost in costs.values():
             cost[:, :] = np.where(cost >= limit, np.inf, cost)
         return {q: (costs[q, False], costs[q, True]) for q in heads}
@@ -111,7 +109,7 @@ class PathMiner:
             _log.warning("%s more are left out for their number of walks", plural(len(skipped) - 5, "path"))
 
     def _possible_steps(self, q: int) -> tuple[Bools, Bools]:
-        """Which steps enough subjects can take first, and by which enough objects can be reached last."""
+        """Mark the first steps of enough subjects, and the last steps to enough objects."""
         rows = self._index.rows[q]
         need = self._index.needed(len(rows))
         start = walks.occurring(self._index.graph, self._index.beliefs.s[rows]) >= need
@@ -119,7 +117,7 @@ class PathMiner:
         return start, _inverse(end)
 
     def _paths_of(self, q: int, length: int, costs: tuple[Float64s, Float64s] | None) -> list[MinedRule]:
-        """The paths of one length that imply a predicate."""
+        """Find the paths of one length that imply a predicate."""
         rows = self._index.rows[q]
         n_steps = self._index.graph.n_steps
         start, end = self._possible_steps(q)
@@ -152,7 +150,7 @@ class PathMiner:
         return self._confident(q, paths[enough], support[enough])
 
     def _confident(self, q: int, paths: Int64s, support: Int64s) -> list[MinedRule]:
-        """Those of a head's paths that have the PCA confidence."""
+        """Keep the paths of a head that have the least PCA confidence."""
         s, o = (
             np.unique(column[self._index.rows[q]])
             for column in (self._index.beliefs.s, self._index.beliefs.o)
@@ -185,7 +183,7 @@ class PathMiner:
         )  # fmt: skip
 
     def is_wieldy(self, found: MinedRule) -> bool:
-        """Whether a path has no more groundings than it may."""
+        """Whether the number of groundings of a path is within the limit."""
         if found.head_end >= 0 or len(found.path) == 1:
             return True
         index, limit = self._index, self._index.options.max_groundings
@@ -205,7 +203,7 @@ class PathMiner:
         return False
 
     def count_pairs(self, found: Sequence[MinedRule]) -> list[int]:
-        """How many pairs each body connects; -1 where that is beyond counting."""
+        """Count the pairs that each body connects; -1 where there are too many walks to count."""
         n_steps = self._index.graph.n_steps
         due = sorted({f.path for f in found if f.pairs < 0})
         by_first = {one: [path for path in due if path[0] == one] for one in sorted({p[0] for p in due})}
@@ -225,7 +223,7 @@ class PathMiner:
 
 
 def _inverse(steps: Bools) -> Bools:
-    """The same flags for the inverses of the steps."""
+    """Exchange the marks of each step and its inverse."""
     flipped: Bools = steps.reshape(-1, 2)[:, ::-1].ravel()
     return flipped
 
@@ -241,7 +239,7 @@ def _code(path: Iterable[int], n_steps: int) -> int:
 
 
 def _reversed(paths: Int64s, n_steps: int) -> Int64s:
-    """The same paths from the other end."""
+    """Reverse paths: the same ones from their other end."""
     return np.array(
         [_code([step ^ 1 for step in reversed(_steps(int(p), n_steps))], n_steps) for p in paths],
         dtype=np.int64,

@@ -1,24 +1,15 @@
-"""Walks over the triples of a graph, compiled: an index of the triples, and what paths lead to.
+"""Walk on the triples of a graph, in compiled code: an index of the triples, and the nodes that paths reach.
 
 A step is a predicate walked forwards (an even number) or backwards (the odd one after it). A path of up to
 three steps is one number in base `n_steps + 1`: its first step is the last digit, and no step is 0.
 """
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
-from rdf_kgeval.common.jit import compiled
+from rdf_kgeval.common.jit import exact_kernel
 from rdf_kgeval.common.types import Bools, Float64s, Int32s, Int64s
-
-_F = TypeVar("_F", bound=Callable[..., Any])
-
-
-def kernel(function: _F) -> _F:
-    """Compile a function over arrays, with exact arithmetic."""
-    return compiled(function, Path(__file__).parent.glob("*.py"))
 
 
 class Graph(NamedTuple):
@@ -55,29 +46,29 @@ def make_graph(s: Int32s, p: Int32s, o: Int32s, n_nodes: int) -> Graph:
 
 
 def degrees(graph: Graph) -> Int64s:
-    """How many half-edges each node has."""
+    """Count the half-edges of each node."""
     ends: Int64s = graph.start[graph.first]
     return np.diff(ends)
 
 
 def two_walks(graph: Graph) -> Int64s:
-    """How many walks of two steps start at each node."""
+    """Count the walks of two steps from each node."""
     total = np.concatenate([[0], np.cumsum(degrees(graph)[graph.node])])
     ends = graph.start[graph.first]
     return np.asarray(total[ends[1:]] - total[ends[:-1]], dtype=np.int64)
 
 
 class Heads(NamedTuple):
-    """Triples of one predicate, seen from one end: walks start at `near` and are to end at `far`."""
+    """Triples of one predicate, seen from one end: walks go from `near` to `far`."""
 
     near: Int32s
     far: Int32s
     triple: Int32s
 
 
-@kernel
+@exact_kernel
 def find_block(graph: Graph, node: int, step: int) -> int:
-    """The block of a node's step, or -1."""
+    """Find the block of a node's step; -1 where there is none."""
     low, high = graph.first[node], graph.first[node + 1]
     while low < high:
         middle = (low + high) // 2
@@ -88,9 +79,9 @@ def find_block(graph: Graph, node: int, step: int) -> int:
     return low if low < graph.first[node + 1] and graph.step[low] == step else -1
 
 
-@kernel
+@exact_kernel
 def occurring(graph: Graph, node: Int32s) -> Int64s:
-    """For each step, how many of the nodes can take it; nodes count as often as they are listed."""
+    """Count, for each step, the nodes that can take it, each as often as it is listed."""
     counts = np.zeros(graph.n_steps, np.int64)
     for i in range(len(node)):
         for b in range(graph.first[node[i]], graph.first[node[i] + 1]):
@@ -98,20 +89,20 @@ def occurring(graph: Graph, node: Int32s) -> Int64s:
     return counts
 
 
-@kernel
+@exact_kernel
 def can_take(graph: Graph, node: Int32s, step: int) -> Bools:
-    """Which of the nodes can take a step."""
+    """Mark the nodes that can take a step."""
     can = np.zeros(len(node), np.bool_)
     for i in range(len(node)):
         can[i] = find_block(graph, node[i], step) >= 0
     return can
 
 
-@kernel
+@exact_kernel
 def walk_costs(graph: Graph, heads: Heads, head: int, start: Bools) -> Float64s:
-    """How many walks of two steps start at the near ends, by their steps, the head not being the first.
+    """Count walks of two steps from the near ends, by their steps; the head itself is not a first step.
 
-    Where there are some, the walks of one step that may be in vain are added.
+    Where there are any, the walks of their first step, which may lead nowhere, are added.
 
     Args:
         graph: the triples.
@@ -145,16 +136,16 @@ def walk_costs(graph: Graph, heads: Heads, head: int, start: Bools) -> Float64s:
 
 
 STOPPED = -1
-"""A count that was given up because the pairs already rule the path out."""
+"""A count that stopped because the pairs already rule the path out."""
 TOO_LONG = -2
-"""A count that was given up after too many walks."""
+"""A count that stopped after too many walks."""
 
 
-@kernel
+@exact_kernel
 def _advance(
     graph: Graph, here: Int32s, n: int, step: int, turn: int, seen: Int64s, there: Int32s
 ) -> tuple[int, int]:
-    """Where a step leads from the first `n` of `here`, each node once; and how many walks that takes."""
+    """Take a step from the first `n` of `here`; return the numbers of nodes reached and of walks."""
     m, taken = 0, n
     for i in range(n):
         b = find_block(graph, here[i], step)
@@ -169,9 +160,9 @@ def _advance(
     return m, taken
 
 
-@kernel
+@exact_kernel
 def _asserted(graph: Graph, x: int, head: int, reached: Int32s, n: int, turn: int, seen: Int64s) -> int:
-    """How many of the first `n` reached nodes the step `head` leads to from `x`."""
+    """Count those of the first `n` reached nodes that the step `head` leads to from `x`."""
     b = find_block(graph, x, head) if head >= 0 else -1
     if b < 0:
         return 0
@@ -183,7 +174,7 @@ def _asserted(graph: Graph, x: int, head: int, reached: Int32s, n: int, turn: in
     return hits
 
 
-@kernel
+@exact_kernel
 def connect(
     graph: Graph,
     near: Int32s,
@@ -193,10 +184,10 @@ def connect(
     min_confidence: float,
     max_walks: float,
 ) -> tuple[Int64s, Int64s]:
-    """How many pairs (x, y), x one of `near`, each path connects; and how many of them the step `head` does.
+    """Count the pairs (x, y), x in `near`, that each path connects, and those that `head` connects, too.
 
-    A path is STOPPED as soon as its support is less than `min_confidence` of it and of the pairs that `head`
-    does not connect.
+    A path is STOPPED as soon as its confidence, support / (support + pairs that `head` does not connect), is
+    below `min_confidence`.
     """
     n = len(graph.first) - 1
     seen = np.full(n, -1)
@@ -215,7 +206,8 @@ def connect(
                 rest //= graph.n_steps + 1
             pairs[k] += m
             hits[k] += _asserted(graph, near[i], head, here, m, turn, seen)
-            if support[k] / (support[k] + pairs[k] - hits[k]) < min_confidence:
+            least = support[k] + pairs[k] - hits[k]
+            if least > 0 and support[k] / least < min_confidence:
                 pairs[k] = STOPPED
                 break
             if walked > max_walks:

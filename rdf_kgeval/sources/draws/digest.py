@@ -14,7 +14,7 @@ from rdf_kgeval.sources.endpoint.counts import count
 from rdf_kgeval.sources.endpoint.quirks import may_rewrite
 
 _PROBE = 1000
-"""Rows to ask for to see how many the server gives at once."""
+"""Rows of the query that finds the server's limit."""
 _DEVIATIONS = 6.0
 """Standard deviations from its expectation at which a number of triples is not chance."""
 

@@ -60,7 +60,7 @@ class NeighbourhoodRecord:
     entities: list[str]
     triples: list[list[str]]
     cut: list[str]
-    """Entities with too many triples, of which only some were fetched."""
+    """Entities with too many triples to fetch all."""
     kind: str = "around"
 
 
@@ -158,7 +158,7 @@ def beliefs_of(records: Sequence[DrawLogRecord]) -> Beliefs:
 def _sizes(
     population: CensusRecord, reach: Mapping[str, int], beliefs: Beliefs, place: Float64s
 ) -> dict[str, int]:
-    """Correct the sizes of predicates that were drawn whole to what can be asked about."""
+    """Correct the sizes of predicates that were drawn whole: count the beliefs that can be asked about."""
     drawn = (place < NO_PLACE) & (beliefs.role == Role.BELIEF)
     sizes = dict(population.sizes)
     for predicate in sizes:
@@ -168,7 +168,7 @@ def _sizes(
 
 
 def notes_of(records: Iterable[DrawLogRecord]) -> list[str]:
-    """List what the user should know of the draws."""
+    """List notes on the draws for the user."""
     notes: list[str] = []
     cut: set[str] = set()
     for record in records:

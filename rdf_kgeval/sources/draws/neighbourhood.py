@@ -1,12 +1,13 @@
 """Fetch the neighbourhood of drawn beliefs: the triples that people and rules can use."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol
 
 from rdf_kgeval.beliefs.table import Triple
+from rdf_kgeval.common.progress import StepProgress
 from rdf_kgeval.namespaces import RDF_TYPE
 from rdf_kgeval.sources.draws.log import DrawLogRecord, DrawRecord, NeighbourhoodRecord
 from rdf_kgeval.sources.draws.pool import Pool
@@ -82,7 +83,7 @@ def fetch_around(
     hop: int,
     *,
     parallel: int,
-    progress: Callable[[int, int], None],
+    progress: StepProgress,
 ) -> Iterator[NeighbourhoodRecord]:
     """Fetch the neighbourhood of the entities, a batch at a time."""
     batches = [list(entities[i : i + BATCH]) for i in range(0, len(entities), BATCH)]

@@ -15,6 +15,7 @@ from typing import Protocol
 
 from rdf_kgeval.beliefs.sampling_frame import LARGE
 from rdf_kgeval.beliefs.table import Beliefs
+from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.common.registry import Entry, Registry
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import EndpointError, InputError
@@ -34,7 +35,6 @@ from rdf_kgeval.sources.draws.log import (
 from rdf_kgeval.sources.draws.neighbourhood import Followed, Tie, fetch_around, frontier
 from rdf_kgeval.sources.draws.pool import FULL, Pool
 from rdf_kgeval.sources.endpoint.client import Endpoint
-from rdf_kgeval.sources.files import Progress
 from rdf_kgeval.sources.load import InPlace
 from rdf_kgeval.sources.scope import Scope
 
@@ -237,7 +237,7 @@ class InPlaceSampler:
         return beliefs_of(self._log.records)
 
     def notes(self) -> list[str]:
-        """List what the user should know."""
+        """List notes on the draws for the user."""
         return notes_of(self._log.records)
 
 
@@ -246,7 +246,7 @@ class ChangedError(EndpointError):
 
 
 def check_in_place(scope: Scope, files: Sequence[Path], mine: bool) -> None:
-    """Refuse what an evaluation in place cannot do."""
+    """Refuse sources and options that an evaluation in place cannot use."""
     if files:
         raise InputError(
             "with --in-place the beliefs are those of the endpoint; leave "

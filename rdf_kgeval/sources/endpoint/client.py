@@ -1,7 +1,7 @@
-"""SPARQL protocol client: the only outbound network.
+"""SPARQL protocol client.
 
-SPARQLWrapper builds the requests. They are sent by an opener of our own, because SPARQLWrapper's installs
-one for the whole process when it does Digest, and follows redirects to other hosts with the credentials.
+SPARQLWrapper builds the requests, and our own transport sends them: SPARQLWrapper installs an opener for the
+whole process when it does Digest, and follows redirects to other hosts with the credentials.
 """
 
 import email.utils
@@ -41,25 +41,25 @@ class SelectResult:
 
     rows: list[Row]
     skipped: list[str]
-    """Rows left out because a term in them is not valid RDF, as JSON."""
+    """Rows left out because of a term that is not valid RDF, as JSON."""
     limit: int | None
     """The server's own limit on rows, where it names one."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RetryPolicy:
-    """How long to wait and how often to try again."""
+    """Time limits and retries."""
 
     timeout: float = 60.0
     """Seconds until a silent connection is given up."""
     deadline: float = 600.0
-    """Seconds for one response in all."""
+    """Seconds for one whole response."""
     attempts: int = 5
     """Tries for one request when the server is busy or the connection drops."""
     silent_attempts: int = 2
     """Tries for one request when the server does not answer at all."""
     backoff: float = 1.0
-    """Seconds before the second try; doubled, with jitter, for each further one."""
+    """Seconds before the first retry; doubled, with jitter, for each further one."""
     longest_wait: float = 300.0
     """The longest Retry-After that is honoured."""
     rate: float | None = None
@@ -80,7 +80,7 @@ class RetryPolicy:
 
 @dataclass
 class Traffic:
-    """What went over the wire."""
+    """Counts of requests and of bytes received."""
 
     requests: int = 0
     received: int = 0
@@ -98,20 +98,20 @@ class Endpoint:
         remedy: str = "ask for less with --predicate or --scope",
         transport: Transport | None = None,
     ) -> None:
-        """Make ready to ask; nothing is sent yet.
+        """Prepare a client; nothing is sent yet.
 
         Args:
             url: where queries or updates go.
             credentials: by default those of the environment.
-            retry: how long to wait and how often to try again.
-            remedy: what a user can do when the endpoint gives up, for messages.
+            retry: time limits and retries.
+            remedy: what a user can do when the endpoint fails, for messages.
             transport: sends the requests; by default over HTTP.
         """
         _check_url(url)
         self._remedy = remedy
         self.url = url
         self.server = ""
-        """What the last answer's Server header said."""
+        """The Server header of the last response."""
         self.retry = retry or RetryPolicy()
         self._credentials = Credentials.from_environment(url) if credentials is None else credentials
         self._transport = transport or make_opener(url, self._credentials)
@@ -122,14 +122,14 @@ class Endpoint:
 
     @property
     def name(self) -> str:
-        """The URL, fit to be shown and saved."""
+        """The URL without secrets, to be shown and saved."""
         return redact(self.url)
 
     def select(self, query: str, variables: Sequence[str]) -> SelectResult:
         """Send a SELECT and return its rows, each with the terms of `variables` in that order."""
 
         def ask() -> SelectResult:
-            self._wait_for_turn()  # before the request is made, whose deadline runs from then on
+            self._wait_for_turn()  # before the request is made, because its deadline starts then
             headers, body = self._fetch(self._request(query))
             with self._turn:
                 self.traffic.received += len(body)
@@ -138,16 +138,16 @@ class Endpoint:
         return self._patiently(ask)
 
     def update(self, text: str, *, once: bool = False) -> None:
-        """Send an update; where it must not be sent twice, it is sent once.
+        """Send an update; with `once`, never send it a second time.
 
         Raises:
-            IncompleteError: no answer came, so that it may have been done or not.
+            IncompleteError: no answer came, so that the update may or may not have been done.
             EndpointError: the endpoint refused it.
         """
         self._patiently(lambda: self._fetch(self._update_request(text)), most=1 if once else None)
 
     def _patiently(self, action: Callable[[], T], most: int | None = None) -> T:
-        """Try again while a fault may pass, at most so often."""
+        """Retry while a fault may pass, `most` times at most."""
         attempt = 0
         while True:
             attempt += 1
@@ -164,7 +164,7 @@ class Endpoint:
                 self.retry.sleep(max(pause, trouble.wait))
 
     def _wait_for_turn(self) -> None:
-        """Keep to the rate of requests."""
+        """Wait until the rate limit allows the next request."""
         with self._turn:
             self.traffic.requests += 1
             begin = max(time.monotonic(), self._next_at)
@@ -183,7 +183,7 @@ class Endpoint:
             with error:
                 raise self._refusal(error) from error
         except ValueError as error:
-            # The URL, the query and the credentials are known to be fit, so it is the server's Location.
+            # The URL, the query and the credentials were checked, so the fault is the server's Location.
             raise EndpointError(
                 f"{self.name} redirects to an address that is not a URL; check that it is a SPARQL endpoint"
             ) from error
@@ -197,7 +197,7 @@ class Endpoint:
         from SPARQLWrapper import GET, JSON, POST, SELECT, SPARQLWrapper
 
         wrapper = SPARQLWrapper(bare, agent=_AGENT)
-        # setQuery would guess the type, and take a prefix or a comment for an update.
+        # setQuery guesses the type, and takes a prefix or a comment for an update.
         wrapper.queryString, wrapper.queryType = query, SELECT
         wrapper.setReturnFormat(JSON)
         wrapper.setOnlyConneg(True)
@@ -301,14 +301,14 @@ class Endpoint:
 
 
 class _PassingError(Exception):
-    """A fault that may pass."""
+    """A fault that may pass, so that a retry is worthwhile."""
 
     def __init__(self, message: str, *, wait: float = 0.0, silent: bool = False, busy: bool = False) -> None:
         super().__init__(message)
         self.wait = wait
         self.silent = silent
         self.busy = busy
-        """The server has too much to do, so that smaller pages, being more, would make it worse."""
+        """Whether the server is overloaded, so that smaller, more numerous pages would make it worse."""
 
 
 def _check_url(url: str) -> None:
@@ -342,7 +342,7 @@ def _retry_after(value: str | None) -> float:
 
 
 def _first_line(body: bytes) -> str:
-    """What a server said, cut to something that fits in a sentence."""
+    """Shorten a server's message so that it fits in a sentence."""
     text = " ".join(body[:10_000].decode("utf-8", "replace").split())
     if text[:1] == "<":
         title = re.search(r"<title[^>]*>([^<]*)", text, re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""Counts: how many triples an endpoint has, in all and by predicate."""
+"""Count the triples of an endpoint, in all and by predicate."""
 
 import re
 
@@ -8,13 +8,13 @@ from rdf_kgeval.sources.endpoint.client import Endpoint, SelectResult
 
 
 def count(endpoint: Endpoint, query: str) -> int:
-    """Send a query for one number ?n."""
+    """Send a query for one number, ?n, and return it."""
     rows = endpoint.select(query, ["n"]).rows
     return as_count(endpoint, rows[0][0] if len(rows) == 1 else None)
 
 
 def as_count(endpoint: Endpoint, term: str | None) -> int:
-    """Read the number that a COUNT gave."""
+    """Parse the number that a COUNT returned."""
     number = re.match('"([0-9]{1,18})"', term or "")
     if number is None:
         raise EndpointError(
@@ -25,7 +25,7 @@ def as_count(endpoint: Endpoint, term: str | None) -> int:
 
 
 def count_by_predicate(endpoint: Endpoint, grouped: str, name: str = "p") -> dict[str, int]:
-    """Count triples by predicate; a predicate that is not valid RDF is given as its row in JSON.
+    """Count triples by predicate; a predicate that is not valid RDF appears as its row in JSON.
 
     Args:
         endpoint: where to ask.
@@ -44,7 +44,7 @@ def count_by_predicate(endpoint: Endpoint, grouped: str, name: str = "p") -> dic
             f"LIMIT {size} OFFSET {len(counts)}"
         )
         more = _counts(endpoint, endpoint.select(page, [name, "n"]))
-        # A server that ignores OFFSET sends the same page for ever.
+        # A server that ignores OFFSET sends the same page again and again.
         is_last = len(more) < size or more.keys() <= counts.keys()
         counts |= more
         if is_last:

@@ -1,8 +1,7 @@
 """Quirks: what stores do differently from the standards and from each other, in one place.
 
-Two quirks shape queries and stand where those are written: Virtuoso sorts far pages only in a sub-SELECT
-(`Unit.page` of `pull_plan`), and finds nothing where a part of a UNION is
-VALUES alone (`_decoration_units`).
+Two quirks shape queries, and are handled in `pull_plan`: Virtuoso sorts far pages only in a sub-SELECT
+(`Unit.page`), and finds nothing where a part of a UNION is VALUES alone (`_decoration_units`).
 """
 
 import re
@@ -19,8 +18,8 @@ NODE_ID = b"nodeID:"
 
 _STORES = re.compile("Virtuoso|Oxigraph|Fuseki|GraphDB|Blazegraph|Stardog", re.IGNORECASE)
 
-# Stores that renumber blank nodes in each response, such as Jena, use labels of this form. What else can be
-# in a triple term is matched first, lest a literal be taken for a label.
+# Stores that renumber blank nodes in each response, such as Jena, use labels of this form. Literals and IRIs
+# of a triple term are matched first, so that no part of them is taken for a label.
 _RENUMBERED = re.compile(r'"(?:[^"\\]|\\.)*"|<[^<>]*>|_:(b\d+)(?![\w.-])')
 _RENUMBERED_IN_JSON = re.compile(r'"type": "bnode", "value": "b\d+"')
 _LOCALISED = re.compile(r"_:b\d+p\d+[a-z]x\d+(?![\w.-])")
@@ -34,13 +33,13 @@ _REWRITTEN = (
     *(f"^^<{XSD}{name}>" for name in _REWRITTEN_TYPES.split()),
     "^^<http://www.w3.org/1999/02/22-rdf-syntax-ns#XMLLiteral>",
     "^^<http://www.opengis.net/ont/geosparql#wktLiteral>",
-    # What Virtuoso makes of it.
+    # Virtuoso's own name for the type above.
     "^^<http://www.openlinksw.com/schemas/virtrdf#Geometry>",
 )
 
 
 def store_name(server: str) -> str:
-    """Tell the store from the Server header; "the store" where it does not say."""
+    """Name the store by its Server header; "the store" where that does not say."""
     found = _STORES.search(server)
     return found[0] if found else "the store"
 
@@ -70,19 +69,19 @@ def standard_binding(binding: dict[str, Any]) -> dict[str, Any]:
 
 
 def localise(term: str, place: str) -> str:
-    """Name the blank nodes that are renumbered in each response after the response, too."""
+    """Add the response to the labels of blank nodes that the store renumbers in each response."""
     if not term.startswith(("_:", "<<")):
         return term
     return _RENUMBERED.sub(lambda found: f"{found[0]}p{place}" if found[1] else found[0], term)
 
 
 def localise_row(row: str, place: str) -> str:
-    """Mark a row in JSON with its response if it has such blank nodes."""
+    """Add the response to a row in JSON that has such blank nodes."""
     return f"{row} {place}" if is_renumbered_row(row) else row
 
 
 def is_localised(text: str) -> bool:
-    """Whether `localise` has named a blank node in some terms."""
+    """Whether `localise` has renamed a blank node in a text."""
     return bool(_LOCALISED.search(text))
 
 
@@ -92,12 +91,12 @@ def is_renumbered_row(row: str) -> bool:
 
 
 def may_rewrite(term: str) -> bool:
-    """Whether stores give a literal back in another lexical form than it was loaded in."""
+    """Whether stores may return a literal in another lexical form than it was loaded in."""
     return term.endswith(_REWRITTEN)
 
 
 def encodings(text: str) -> set[str]:
-    """List what a store may hash in place of a text.
+    """List the texts that a store may hash in place of a text.
 
     Virtuoso takes the UTF-8 of a stored term for Latin-1 before MD5() encodes it once more.
     """

@@ -1,4 +1,4 @@
-"""SPARQL results in JSON, as servers send them: valid, cut short, or with terms that are not RDF."""
+"""Parse SPARQL results in JSON as servers send them: valid, cut short, or with terms that are not RDF."""
 
 import json
 from collections.abc import Sequence
@@ -13,17 +13,17 @@ Row = tuple[str | None, ...]
 
 
 def read_rows(body: bytes, variables: Sequence[str]) -> tuple[list[Row], list[str]]:
-    """The rows of a SELECT, and those with a term that is not valid RDF, as JSON.
+    """Parse the rows of a SELECT; return those with a term that is not valid RDF apart, as JSON.
 
     Raises:
-        ValueError: the body is cut short or something else.
+        ValueError: the body is cut short, or is not SPARQL JSON.
     """
     rows = _strict_rows(body, variables) if NODE_ID not in body else None
     return _tolerant_rows(body, variables) if rows is None else (rows, [])
 
 
 def _strict_rows(body: bytes, variables: Sequence[str]) -> list[Row] | None:
-    # A function of its own, because pyoxigraph's solutions must not outlive their thread in a traceback.
+    # A separate function, because pyoxigraph's solutions must not outlive their thread in a traceback.
     try:
         solutions = ox.parse_query_results(body, format=ox.QueryResultsFormat.JSON)
         if not isinstance(solutions, ox.QuerySolutions):
