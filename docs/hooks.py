@@ -29,6 +29,7 @@ DOORS = {
     "Methods (`--policy`, `--estimator`): people are asked about ...": "evaluation.methods:METHODS",
     "Rules (`--rules`), by the suffix of a file": "rules.dialects:DIALECTS",
     "Sources": "sources.load:SOURCES",
+    "Oracles (`--oracle`); another name is a file with labels": "verdicts.oracles:ORACLES",
     "Drawers (`--in-place`), by what the store can do": "sources.draws.sampler:DRAWERS",
     "Several answers on a belief (`--votes`)": "verdicts.aggregation:AGGREGATORS",
     "Formats of the report (`--format`)": "publishing.outputs:OUTPUTS",
