@@ -146,7 +146,7 @@ def progress(what, done, total):
     if name not in marks: mark(name)
 memory = None if limit is None else parse_size(limit)
 loaded = prepare(folder / "run", sources, coupling, memory_limit=memory, show=lambda: nullcontext(progress))
-for note in loaded.config["notes"]: print(note, file=sys.stderr)
+for note in loaded.config.notes: print(note, file=sys.stderr)
 """
 ASK = """
 import numpy as np

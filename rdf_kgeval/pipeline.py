@@ -7,34 +7,31 @@
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rdf_kgeval.common.progress import Progress
+from rdf_kgeval.common.progress import Show, unseen
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.coupling.graph import CouplingGraph
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.evaluation.consult import consult
 from rdf_kgeval.evaluation.settings import Settings
 from rdf_kgeval.evaluation.state import State
-from rdf_kgeval.runs.run import Run, draw_further, look_for_changes, open_log, open_run
+from rdf_kgeval.runs.run import Run, open_log, open_run
 from rdf_kgeval.verdicts.log import LogRecord, read_log
 from rdf_kgeval.verdicts.oracles import AnswerFunction, Oracle, as_oracle
 
 if TYPE_CHECKING:
+    import pandas
+
+    from rdf_kgeval.publishing.rdf import RecordOptions
     from rdf_kgeval.runs.create import Coupling
     from rdf_kgeval.sources.endpoint.client import Endpoint
     from rdf_kgeval.sources.load import Sources
 
 Consult = Callable[["Evaluation"], bool]
 """Asks until the evaluation stops (true) or nobody answers any more (false)."""
-Show = Callable[[], AbstractContextManager[Progress]]
-"""Shows progress while long work goes on."""
-
-
-def _unseen() -> AbstractContextManager[Progress]:
-    return nullcontext(lambda *_: None)
 
 
 def evaluate(
@@ -66,8 +63,9 @@ def prepare(
     *,
     lang: str = "en",
     memory_limit: int | None = None,
-    repeatable: Mapping[str, Any] | None = None,
-    show: Show = _unseen,
+    settings: Settings | None = None,
+    options: Mapping[str, object] | None = None,
+    show: Show = unseen,
 ) -> Run:
     """Read beliefs and rules, couple them, and save all as a new run.
 
@@ -77,7 +75,8 @@ def prepare(
         coupling: by which rules to couple it.
         lang: the language of names for people.
         memory_limit: in bytes; it holds for everything that is done with the run later.
-        repeatable: further entries of `config.json`: what is needed to do it again.
+        settings: how to evaluate the run, if not as usual.
+        options: options of the command line, kept to do it again.
         show: shows progress.
     """
     from rdf_kgeval.runs.create import new_run
@@ -87,7 +86,7 @@ def prepare(
         draft.read(sources, rules, coupling, progress)
         draft.choose_scope(sources)
         draft.couple(rules, coupling, progress)
-        draft.save(sources, coupling, lang, repeatable or {})
+        draft.save(sources, coupling, lang, settings, options)
     return open_run(folder, coupling.engine)
 
 
@@ -97,7 +96,7 @@ def ask(
     options: Mapping[str, Any] | None = None,
     threads: int = 1,
     endpoint: "Endpoint | None" = None,
-    show: Show = _unseen,
+    show: Show = unseen,
 ) -> "Evaluation":
     """Have somebody asked until it is known well enough, or nobody answers any more.
 
@@ -111,24 +110,22 @@ def ask(
         endpoint: where a run in place draws, if not at the address that it keeps.
         show: shows progress while drawing.
     """
-    _check_not_empty(graph)
+    if not graph.beliefs.n_beliefs:
+        lacking = f"{printable(str(graph.folder))} has" if isinstance(graph, Run) else "there is"
+        raise InputError(f"{lacking} no belief to evaluate; choose a wider scope")
     while True:
         with open_evaluation(graph, options, threads) as evaluation:
             finished = consult(evaluation)
         run = evaluation.run
-        if run is None or not finished:
+        if run is None or not run.in_place or not finished:
             return evaluation
+        from rdf_kgeval.runs.drawing import draw_more, look_for_changes
+
         with show() as progress:
             if not evaluation.short:
                 evaluation.change = look_for_changes(run, endpoint, progress)
                 return evaluation
-            graph = draw_further(run, evaluation.short, endpoint, progress)
-
-
-def _check_not_empty(graph: CouplingGraph | Run) -> None:
-    if not graph.beliefs.n_beliefs:
-        lacking = f"{printable(str(graph.folder))} has" if isinstance(graph, Run) else "there is"
-        raise InputError(f"{lacking} no belief to evaluate; choose a wider scope")
+            graph = draw_more(run, evaluation.short, endpoint, progress)
 
 
 @contextmanager
@@ -139,8 +136,8 @@ def open_evaluation(
     if isinstance(graph, CouplingGraph):
         yield Evaluation(graph, Settings().changed(**(options or {})), threads=threads)
     else:
-        with open_log(graph, options or {}) as log:
-            yield evaluation_of(graph, log.records, threads, log.append)
+        with open_log(graph, options or {}) as (run, log):
+            yield evaluation_of(run, log.records, threads, log.append)
 
 
 def read_evaluation(run: Run) -> "Evaluation":
@@ -150,10 +147,7 @@ def read_evaluation(run: Run) -> "Evaluation":
 
 
 def evaluation_of(
-    run: Run,
-    records: Sequence[LogRecord] = (),
-    threads: int = 1,
-    append: Callable[..., None] | None = None,
+    run: Run, records: Sequence[LogRecord] = (), threads: int = 1, append: Callable[..., None] | None = None
 ) -> "Evaluation":
     """Evaluate a run from records of a log; without `append`, what it records is not written."""
     run.check_own(records)
@@ -165,6 +159,35 @@ def evaluation_of(
     return evaluation
 
 
+def publish(
+    evaluation: "Evaluation",
+    record: Path | None = None,
+    report: Path | None = None,
+    options: "RecordOptions | None" = None,
+    show: Show = unseen,
+    **reporting: Any,
+) -> None:
+    """Write an evaluation as linked data and as a report.
+
+    Args:
+        evaluation: what to write.
+        record: the file of the linked data; its suffix says in which format.
+        report: the file of the report.
+        options: what of it becomes linked data, and under which names.
+        show: shows progress.
+        **reporting: the report's format and thresholds, as `write_report` takes them.
+    """
+    from rdf_kgeval.publishing.outputs import write_report
+    from rdf_kgeval.publishing.rdf import publish as write_record
+
+    origin = evaluation.run.config if evaluation.run else None
+    with show() as progress:
+        if record is not None:
+            write_record(evaluation, record, options, origin, progress)
+        if report is not None:
+            write_report(evaluation, report, origin, progress, **reporting)
+
+
 class Evaluation(State):
     """What people said so far, what follows from it, and what can be made of it."""
 
@@ -173,8 +196,21 @@ class Evaluation(State):
     change: str | None = None
     """What became of the store since the sample was drawn, in a sentence."""
 
-    def __repr__(self) -> str:
-        accuracy, interval = self.estimate()
-        share = "unknown" if accuracy is None else f"{accuracy:.3f}"
-        ends = f" in [{interval[0]:.3f}, {interval[1]:.3f}]" if interval else ""
-        return f"<Evaluation by {self.settings.method}: accuracy {share}{ends}, {self.n_verdicts:,} verdicts>"
+    def report(self, path: str | Path, format_: str = "html") -> None:
+        """Write a report for people."""
+        publish(self, report=Path(path), format_=format_)
+
+    def publish(self, path: str | Path, options: "RecordOptions | None" = None) -> None:
+        """Write linked data; the suffix says in which format."""
+        publish(self, record=Path(path), options=options)
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """Return a table of all labels, as `kgeval labels` lists them."""
+        from rdf_kgeval.publishing.labels import to_pandas
+
+        return to_pandas(self)
+
+    def _repr_html_(self) -> str:
+        from rdf_kgeval.publishing.report.page import notebook
+
+        return notebook(self, self.run.config if self.run else None)

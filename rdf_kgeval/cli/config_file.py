@@ -10,13 +10,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from types import UnionType
-from typing import Any, NoReturn, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any, NoReturn, Union, get_args, get_origin
 from urllib.parse import urlsplit
 
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.evaluation.settings import Settings
 from rdf_kgeval.verdicts.oracles import is_file
+
+if TYPE_CHECKING:
+    from rdf_kgeval.runs.config import RunConfig
 
 TABLES = ("source", "rules", "evaluation", "publish")
 """Tables that a file may have."""
@@ -168,11 +171,12 @@ def _refuse_secrets(place: str, key: str, url: str) -> None:
         )
 
 
-def repeat_config(config: Mapping[str, Any]) -> str:
-    """Write a configuration file that repeats a run, from its `config.json`."""
-    options = dict(config.get("options", {}))
+def repeat_config(config: "RunConfig") -> str:
+    """Write a configuration file that repeats a run."""
+    options: dict[str, Any] = dict(config.options or {})
     rules = {key: options.pop(key) for key in _RULES if key in options}
-    settings = Settings(**chosen).options() if (chosen := config.get("evaluation")) else {}
+    kept: dict[str, Any] = config.evaluation or {}
+    settings = Settings(**kept).options() if kept else {}
     evaluation = {long_name(key): value for key, value in sorted(settings.items())}
     return write_config_file({"source": options, "rules": rules, "evaluation": evaluation})
 

@@ -44,7 +44,7 @@ def demo() -> None:
                 row = int(graph.beliefs.rows[other])
                 why = reason(explain(inference, row, most=1), lambda atom: words.in_words(graph.triple(atom)))
                 typer.echo(f"  so it is {'true' if label else 'false'} that {words.sentence(row)}: {why}")
-    typer.echo(f"\n{sentence(evaluation.to_json())}")
+    typer.echo(f"\n{sentence(evaluation.result())}")
 
 
 def resource(name: str) -> Path:

@@ -3,9 +3,8 @@
 import csv
 import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,8 +15,6 @@ from rdf_kgeval.errors import InputError
 
 if TYPE_CHECKING:
     from rdf_kgeval.evaluation.state import State
-    from rdf_kgeval.inference.infer import Inference
-    from rdf_kgeval.runs.run import Run
 
 Verdicts = Annotated[
     Path | None,
@@ -43,14 +40,15 @@ def infer(
     """Infer from the run's verdicts which other beliefs are true and which are false."""
     from rdf_kgeval.beliefs.table import Role
 
-    opened, inference = _infer(run, verdicts, update_confidences, computing)
+    evaluation, more = _read(run, verdicts, computing)
+    inference, beliefs = evaluation.infer(more, relearn=update_confidences), evaluation.graph.beliefs
     label = inference.label()
-    asked = int((opened.beliefs.role[list(inference.verdicts)] == Role.BELIEF).sum())
+    asked = int((beliefs.role[list(inference.verdicts)] == Role.BELIEF).sum())
     counts = {
         name: int((label == value).sum()) for name, value in (("true", 1), ("false", 0), ("unknown", -1))
     }
     result = {
-        "beliefs": opened.beliefs.n_beliefs,
+        "beliefs": beliefs.n_beliefs,
         "asked": asked,
         "inferred": counts["true"] + counts["false"] - asked,
         **counts,
@@ -77,21 +75,16 @@ def explain(
     update_confidences: Learn = False,
 ) -> None:
     """Say why a belief is held to be true or false."""
-    from rdf_kgeval.inference.explanation import describe
-    from rdf_kgeval.inference.explanation import explain as explain_atom
-
-    opened, inference = _infer(run, verdicts, update_confidences)
-    row = opened.row(belief)
-    for line in describe(explain_atom(inference, row), opened.in_words):
-        typer.echo(line)
+    evaluation, more = _read(run, verdicts)
+    typer.echo(evaluation.explain(belief, more, relearn=update_confidences))
 
 
-def _infer(
+def _read(
     run: Path,
     verdicts: Path | None,
-    update_confidences: bool,
     computing: EngineOptions = EngineOptions(),  # noqa: B008, it is frozen
-) -> tuple["Run", "Inference"]:
+) -> tuple["State", dict[int, float]]:
+    """Open the evaluation of a run, and read further verdicts, by row."""
     from rdf_kgeval.pipeline import read_evaluation
     from rdf_kgeval.runs.run import open_run
     from rdf_kgeval.verdicts.gold import read_gold
@@ -103,7 +96,7 @@ def _infer(
         if row is None:
             raise InputError(f"{printable(' '.join(triple), 200)} of {verdicts} is not in the run {run}")
         more[row] = float(answer)
-    return opened, read_evaluation(opened).infer(more, relearn=update_confidences)
+    return read_evaluation(opened), more
 
 
 def labels(
@@ -117,40 +110,16 @@ def labels(
       kgeval labels run --wrong > to-repair.csv
     """
     from rdf_kgeval.pipeline import read_evaluation
+    from rdf_kgeval.publishing.labels import COLUMNS, label_rows
     from rdf_kgeval.runs.run import open_run
 
-    opened = open_run(run)
-    rows = _label_rows(opened, read_evaluation(opened), wrong)
+    rows = label_rows(read_evaluation(open_run(run)), wrong=wrong)
     if as_json:
         typer.echo("[")
         for number, row in enumerate(rows):
             typer.echo(("," if number else "") + json.dumps(row, ensure_ascii=False))
         typer.echo("]")
         return
-    writer = csv.DictWriter(sys.stdout, _LABEL_COLUMNS, lineterminator="\n")
+    writer = csv.DictWriter(sys.stdout, COLUMNS, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
-
-
-_LABEL_COLUMNS = ("id", "subject", "predicate", "object", "label", "truth", "source", "reason")
-
-
-def _label_rows(opened: "Run", evaluation: "State", wrong: bool) -> Iterator[dict[str, Any]]:
-    from rdf_kgeval.inference.explanation import explain, reason
-
-    inference = evaluation.inference
-    for row, label in zip(opened.beliefs.rows.tolist(), inference.label().tolist(), strict=True):
-        if label == 0 or (label == 1 and not wrong):
-            human = row in inference.verdicts
-            told = "" if human else reason(explain(inference, row, most=1), opened.in_words)
-            s, p, o = opened.beliefs.triple(row)
-            yield {
-                "id": opened.beliefs.id(row),
-                "subject": s,
-                "predicate": p,
-                "object": o,
-                "label": label,
-                "truth": round(float(inference.x[row]), 4),
-                "source": "human" if human else "inferred",
-                "reason": told,
-            }

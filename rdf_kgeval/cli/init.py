@@ -189,5 +189,5 @@ def _summary(run: "Run") -> dict[str, Any]:
             }
             for rule, n in zip(graph.rules, graph.groundings, strict=True)
         ],
-        "notes": run.config["notes"],
+        "notes": list(run.config.notes),
     }

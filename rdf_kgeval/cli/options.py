@@ -196,14 +196,12 @@ class SourceOptions:
         """Read the sources into a new run directory, and print notes about them."""
         from rdf_kgeval.pipeline import prepare
 
-        repeatable: dict[str, Any] = {"options": self.chosen()}
-        if method:
-            repeatable["evaluation"] = Settings().changed(**method).to_json()
+        options = self.chosen()
         discover = discover and not self.in_place
         sources = self.sources(propose_scope=discover, seed=(method or {}).get("seed", 0))
         coupling = self.coupling(engine, discover=discover)
         if sources.endpoint is not None:
-            repeatable["options"]["endpoint"] = sources.endpoint.name
+            options["endpoint"] = sources.endpoint.name
         try:
             made = prepare(
                 folder,
@@ -211,13 +209,14 @@ class SourceOptions:
                 coupling,
                 lang=self.lang,
                 memory_limit=self.memory,
-                repeatable=repeatable,
+                settings=Settings().changed(**method) if method else None,
+                options=options,
                 show=progress_bar,
             )
         except KeyboardInterrupt:
             say("kgeval: stopped; the same command goes on from what was fetched")
             raise typer.Exit(130) from None
-        for note in made.config["notes"]:
+        for note in made.config.notes:
             say(f"note: {note}")
         return made
 

@@ -7,13 +7,14 @@ import typer
 
 from rdf_kgeval.cli.options import OutputOptions
 from rdf_kgeval.cli.terminal import print_json, progress_bar, say
-from rdf_kgeval.common.disk import write_text
 from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.evaluation.result import missed_thresholds
 
 if TYPE_CHECKING:
+    from rdf_kgeval.evaluation.result import Result
     from rdf_kgeval.evaluation.state import State
+    from rdf_kgeval.pipeline import Evaluation
     from rdf_kgeval.publishing.rdf import RecordOptions
     from rdf_kgeval.runs.run import Run
 
@@ -22,13 +23,13 @@ def report(evaluation: "State", as_json: bool, seconds: float, *, by_predicate: 
     """Print the result."""
     from rich.console import Console
 
-    result = evaluation.to_json()
+    result = evaluation.result()
     if as_json:
-        print_json({**result, "seconds": seconds})
+        print_json({**result.to_json(), "seconds": seconds})
         return
     Console().print(sentence(result), highlight=False, soft_wrap=True)
     if by_predicate:
-        print_groups("predicate", result["by_predicate"])
+        print_groups("predicate", {name: group.to_json() for name, group in result.by_predicate.items()})
 
 
 def print_groups(title: str, groups: dict[str, dict[str, Any]]) -> None:
@@ -52,23 +53,21 @@ def print_groups(title: str, groups: dict[str, dict[str, Any]]) -> None:
     Console().print(table)
 
 
-def sentence(result: dict[str, Any]) -> str:
-    """Put a result, as `Evaluation.to_json` returns it, into words."""
-    asked, beliefs = result["asked"], plural(result["beliefs"], "belief")
-    known = f"{asked:,} of {beliefs} asked, {result['inferred']:,} inferred"
-    if result["accuracy"] is None:
+def sentence(result: "Result") -> str:
+    """Put a result into words."""
+    asked, beliefs = result.asked, plural(result.beliefs, "belief")
+    known = f"{asked:,} of {beliefs} asked, {result.inferred:,} inferred"
+    if result.accuracy is None:
         return f"accuracy unknown: {known}"
-    if result["interval"] is None:
+    if result.interval is None:
         from rdf_kgeval.evaluation.methods import METHODS
 
-        none = not METHODS[f"{result['policy']}/{result['estimator']}"].interval
+        none = not METHODS[result.method].interval
         why = "which carries no interval" if none else "whose interval is given when asking stops"
-        return (
-            f"accuracy {result['accuracy']:.1%} by {result['policy']}/{result['estimator']}, {why}: {known}"
-        )
-    low, high = result["interval"]
-    sure = f"between {low:.1%} and {high:.1%} ({result['level']:.4g} level)"
-    return f"accuracy {result['accuracy']:.1%}, {sure}: {known}"
+        return f"accuracy {result.accuracy:.1%} by {result.method}, {why}: {known}"
+    low, high = result.interval
+    sure = f"between {low:.1%} and {high:.1%} ({result.level:.4g} level)"
+    return f"accuracy {result.accuracy:.1%}, {sure}: {known}"
 
 
 def check(evaluation: "State", min_accuracy: float | None, max_margin: float | None) -> None:
@@ -96,22 +95,21 @@ def check_output(output: OutputOptions, *, has_store: bool) -> None:
             raise InputError("--write-back needs a store; name it with --endpoint or --update-endpoint")
 
 
-def deliver(run: "Run", evaluation: "State", output: OutputOptions, endpoint: str | None = None) -> None:
-    """Publish, write back and report, as the options say."""
+def deliver(run: "Run", evaluation: "Evaluation", output: OutputOptions, endpoint: str | None = None) -> None:
+    """Publish, write back and report, as far as asked for."""
     if output.publish is not None:
-        publish_to(run, evaluation, output.publish)
+        publish_to(evaluation, output.publish)
     if output.write_back is not None:
         write_back_to(run, evaluation, output.write_back, endpoint, output.update_endpoint)
     if output.report is not None:
-        report_to(run, evaluation, output.report)
+        report_to(evaluation, output.report)
 
 
-def publish_to(run: "Run", evaluation: "State", path: Path, options: "RecordOptions | None" = None) -> None:
+def publish_to(evaluation: "Evaluation", path: Path, options: "RecordOptions | None" = None) -> None:
     """Write the record to a file."""
-    from rdf_kgeval.publishing.rdf import publish
+    from rdf_kgeval.pipeline import publish
 
-    with progress_bar() as progress:
-        publish(evaluation, path, options, run.config, progress)
+    publish(evaluation, record=path, options=options, show=progress_bar)
     say(f"record: {printable(str(path))}")
 
 
@@ -131,10 +129,10 @@ def write_back_to(
     from rdf_kgeval.publishing.rdf import RecordOptions, make_record
     from rdf_kgeval.publishing.writeback import Target
 
-    own = run.config["endpoint"]
+    own = run.config.endpoint
     query = endpoint or (own if own and not is_redacted(own) else None) or update_endpoint
     term = iri_term(graph)
-    if run.config["scope"]["graph"] in (graph, term[1:-1], term):
+    if run.config.scope.graph in (graph, term[1:-1], term):
         raise InputError(f"the graph {term} is the one evaluated; choose another for the record")
     if query is None:
         raise InputError("--write-back needs a store; name it with --endpoint or --update-endpoint")
@@ -144,15 +142,9 @@ def write_back_to(
     say(f"{plural(triples, 'triple')} written to the graph {term}")
 
 
-def report_to(
-    run: "Run", evaluation: "State", path: Path, format_: str = "html", **thresholds: float | None
-) -> None:
+def report_to(evaluation: "Evaluation", path: Path, format_: str = "html", **thresholds: Any) -> None:
     """Write the report to a file."""
-    from rdf_kgeval.publishing.outputs import OUTPUTS
-    from rdf_kgeval.publishing.report.content import gather
+    from rdf_kgeval.pipeline import publish
 
-    output = OUTPUTS.choose(format_).load()
-    with progress_bar() as progress:
-        found = gather(evaluation, run.config, progress, **thresholds)
-    write_text(path, output(found))
+    publish(evaluation, report=path, show=progress_bar, format_=format_, **thresholds)
     say(f"report: {printable(str(path))}")

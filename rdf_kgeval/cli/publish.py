@@ -82,11 +82,11 @@ def publish(
     opened = open_run(run)
     check_output(
         OutputOptions(publish=output, write_back=write_back, update_endpoint=update_endpoint),
-        has_store=bool(endpoint or opened.config["endpoint"]),
+        has_store=bool(endpoint or opened.config.endpoint),
     )
     evaluation = read_evaluation(opened)
     if output is not None:
-        publish_to(opened, evaluation, output, options)
+        publish_to(evaluation, output, options)
     if write_back is not None:
         write_back_to(opened, evaluation, write_back, endpoint, update_endpoint, options)
 
@@ -116,5 +116,5 @@ def report(
     check_output(OutputOptions(report=output), has_store=False)
     opened = open_run(run)
     evaluation = read_evaluation(opened)
-    report_to(opened, evaluation, output, format_, min_accuracy=min_accuracy, max_margin=max_margin)
+    report_to(evaluation, output, format_, min_accuracy=min_accuracy, max_margin=max_margin)
     check(evaluation, min_accuracy, max_margin)

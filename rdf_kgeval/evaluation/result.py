@@ -1,6 +1,61 @@
-"""What an evaluation came to."""
+"""Say what an evaluation came to, for the graph and for each predicate."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupResult:
+    """What is known about a group of beliefs, such as those of a predicate."""
+
+    beliefs: int
+    asked: int
+    inferred: int
+    accuracy: float | None
+    """None before anything is known."""
+    interval: tuple[float, float] | None
+    """None where the method gives none, or not yet."""
+
+    @property
+    def known(self) -> bool:
+        """Whether a belief of the group is asked or inferred."""
+        return self.asked + self.inferred > 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields by name."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """What an evaluation came to; `kgeval evaluate --json` prints it."""
+
+    accuracy: float | None
+    """None before anything is known."""
+    interval: tuple[float, float] | None
+    """None where the method gives none, or not yet."""
+    level: float
+    margin: float | None
+    beliefs: int
+    asked: int
+    inferred: int
+    policy: str
+    estimator: str
+    seed: int
+    stopped: str | None
+    """Why there is no more to ask; None while there is."""
+    by_predicate: Mapping[str, GroupResult]
+    """By IRI, most beliefs first."""
+
+    @property
+    def method(self) -> str:
+        """The policy and the estimator, as one name."""
+        return f"{self.policy}/{self.estimator}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields by name, as `--json` prints them without the seconds that it took."""
+        return asdict(self)
 
 
 def missed_thresholds(

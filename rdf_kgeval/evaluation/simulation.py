@@ -104,15 +104,15 @@ def run_trial(graph: CouplingGraph, gold: Gold, settings: Settings) -> Trial:
     evaluation = simulate(graph, gold, settings)
     seconds = time.process_time() - start
     overall = evaluation.accuracy or 0.0
-    by_predicate = evaluation.by_predicate()
+    by_predicate = evaluation.result().by_predicate
     _, group = evaluation.predicates
     true = np.bincount(group, gold) / np.bincount(group)
     errors, covered = [], []
     for entry, share in zip(by_predicate.values(), true, strict=True):
-        estimate = overall if entry["accuracy"] is None else entry["accuracy"]
+        estimate = overall if entry.accuracy is None else entry.accuracy
         errors.append(abs(estimate - share))
-        if entry["interval"] is not None:
-            covered.append(_holds(entry["interval"], share))
+        if entry.interval is not None:
+            covered.append(_holds(entry.interval, share))
     interval, accuracy = evaluation.interval, float(gold.mean())
     label = evaluation.label()
     label[evaluation.asked] = -1

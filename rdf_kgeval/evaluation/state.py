@@ -10,10 +10,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pyoxigraph as ox
 
 from rdf_kgeval.beliefs.names import Names
+from rdf_kgeval.beliefs.table import Triple
 from rdf_kgeval.beliefs.terms import iri
 from rdf_kgeval.common.progress import StepProgress
+from rdf_kgeval.common.text import printable
 from rdf_kgeval.common.types import Int32s
 from rdf_kgeval.coupling.graph import CouplingGraph
 from rdf_kgeval.errors import InputError
@@ -22,8 +25,10 @@ from rdf_kgeval.evaluation.methods import METHODS
 from rdf_kgeval.evaluation.policies import Greedy, Labels, Policy
 from rdf_kgeval.evaluation.policy_procedure import PolicyProcedure
 from rdf_kgeval.evaluation.procedure import Point, Procedure, Request
+from rdf_kgeval.evaluation.result import GroupResult, Result
 from rdf_kgeval.evaluation.sampling_procedure import SamplingProcedure
 from rdf_kgeval.evaluation.settings import MOST_WORKERS, Settings
+from rdf_kgeval.inference.explanation import describe, explain
 from rdf_kgeval.inference.infer import Inference, infer_rows
 from rdf_kgeval.inference.rule_weights import updated_thetas
 from rdf_kgeval.inference.solver.solve import Solve, solve
@@ -86,6 +91,13 @@ class State:
         """By position, what the answers come to, for beliefs with as many answers as they need."""
         self._procedure = self._start()
         self.take(*records)
+
+    def __repr__(self) -> str:
+        accuracy, interval = self.estimate()
+        share = "unknown" if accuracy is None else f"{accuracy:.3f}"
+        ends = f" in [{interval[0]:.3f}, {interval[1]:.3f}]" if interval else ""
+        name = type(self).__name__
+        return f"<{name} by {self.settings.method}: accuracy {share}{ends}, {self.n_verdicts:,} verdicts>"
 
     def _start(self) -> Procedure:
         settings = self.settings
@@ -249,6 +261,28 @@ class State:
         """The id of a belief."""
         return self.graph.beliefs.id(int(self.graph.beliefs.rows[position]))
 
+    def row(self, belief: str) -> int:
+        """Return the row that a user names: by its id, the beginning of it, or its triple in N-Triples.
+
+        Raises:
+            InputError: there is none.
+        """
+        if not belief.lstrip().startswith(("<", "_:")):
+            return self.graph.beliefs.row(belief)
+        try:
+            line = belief.strip().removesuffix(".") + " ."
+            (quad,) = ox.parse(line.encode(), format=ox.RdfFormat.N_TRIPLES)
+        except (SyntaxError, ValueError) as error:
+            raise InputError(f"{printable(belief, 200)!r} is not one triple in N-Triples") from error
+        row = self.graph.beliefs.find(str(quad.subject), str(quad.predicate), str(quad.object))
+        if row is None:
+            raise InputError(f"{printable(belief, 200)} is not in the graph")
+        return row
+
+    def in_words(self, atom: int) -> str:
+        """Return an atom of the graph as people read it, safe to show."""
+        return printable(self.names.in_words(self.graph.triple(atom)), 200)
+
     def question(self, position: int) -> Question:
         """Put a belief as a question to a person."""
         of = f" of {self.settings.budget:,}" if self.settings.budget else ""
@@ -392,8 +426,29 @@ class State:
         """By belief id, every label that is not unknown."""
         return self.inference.labels()
 
+    def wrong(self) -> dict[str, Triple]:
+        """Return by belief id the triple of every belief that is labelled false."""
+        beliefs = self.graph.beliefs
+        rows = beliefs.rows[self.label() == 0].tolist()
+        return {beliefs.id(row): beliefs.triple(row) for row in rows}
+
+    def explain(self, belief: str, more: Mapping[int, float] | None = None, *, relearn: bool = False) -> str:
+        """Say why a belief is held to be true or false, a line for each reason.
+
+        Args:
+            belief: its id, the beginning of it, or its triple in N-Triples.
+            more: further verdicts by row.
+            relearn: learn the rules' confidences from all verdicts, not only from the seed set.
+        """
+        row = self.row(belief)
+        inference = self.infer(more, relearn=relearn) if more or relearn else self.inference
+        return "\n".join(describe(explain(inference, row), self.in_words))
+
     def by_predicate(self) -> dict[str, dict[str, Any]]:
-        """By IRI, most beliefs first: beliefs, asked, inferred, accuracy and interval."""
+        """Return by IRI, most beliefs first: beliefs, asked, inferred, accuracy and interval."""
+        return {name: group.to_json() for name, group in self._by_predicate().items()}
+
+    def _by_predicate(self) -> dict[str, GroupResult]:
         names, group = self.predicates
         size = len(names)
         asked = np.zeros(len(group), np.bool_)
@@ -403,13 +458,13 @@ class State:
         found = self._procedure.estimate_groups(group, final=self.stopped is not None)
         found += [Estimate(None, None)] * (size - len(found))
         return {
-            names[g]: {
-                "beliefs": count[names[g]],
-                "asked": int(asked[group == g].sum()),
-                "inferred": int(inferred[group == g].sum()),
-                "accuracy": found[g].accuracy,
-                "interval": found[g].interval,
-            }
+            names[g]: GroupResult(
+                beliefs=count[names[g]],
+                asked=int(asked[group == g].sum()),
+                inferred=int(inferred[group == g].sum()),
+                accuracy=found[g].accuracy,
+                interval=found[g].interval,
+            )
             for g in range(size)
         }
 
@@ -446,21 +501,25 @@ class State:
         group = np.array([number[iri(beliefs.terms[int(term)])] for term in terms], dtype=np.int32)
         return names, group[at]
 
-    def to_json(self) -> dict[str, Any]:
-        """The result, as `kgeval evaluate --json` prints it, without the seconds that it took."""
-        by_predicate = self.by_predicate()
+    def result(self) -> Result:
+        """Return what the evaluation came to so far."""
+        by_predicate = self._by_predicate()
         accuracy, interval = self.estimate()
-        return {
-            "accuracy": accuracy,
-            "interval": interval,
-            "level": self.settings.level,
-            "margin": self.settings.margin,
-            "beliefs": self.graph.beliefs.n_population,
-            "asked": len(self.findings),
-            "inferred": sum(entry["inferred"] for entry in by_predicate.values()),
-            "policy": self.settings.policy,
-            "estimator": self.settings.estimator,
-            "seed": self.settings.seed,
-            "stopped": self.stopped,
-            "by_predicate": by_predicate,
-        }
+        return Result(
+            accuracy=accuracy,
+            interval=interval,
+            level=self.settings.level,
+            margin=self.settings.margin,
+            beliefs=self.graph.beliefs.n_population,
+            asked=len(self.findings),
+            inferred=sum(group.inferred for group in by_predicate.values()),
+            policy=self.settings.policy,
+            estimator=self.settings.estimator,
+            seed=self.settings.seed,
+            stopped=self.stopped,
+            by_predicate=by_predicate,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the result as `kgeval evaluate --json` prints it, without the seconds that it took."""
+        return self.result().to_json()

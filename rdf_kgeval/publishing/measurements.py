@@ -4,13 +4,13 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from importlib.metadata import version
-from typing import Any
 
 import numpy as np
 
 from rdf_kgeval.beliefs.terms import iri_term
 from rdf_kgeval.common.http.credentials import is_redacted
 from rdf_kgeval.errors import InputError
+from rdf_kgeval.evaluation.result import GroupResult, Result
 from rdf_kgeval.inference.rule_weights import track_rules
 from rdf_kgeval.namespaces import DCTERMS, DQV, KGE, PROV, RDF_TYPE, RDFS, RDFS_LABEL, VOID, XSD
 from rdf_kgeval.publishing.record import Properties, Record, decimal, integer, moments, text
@@ -19,12 +19,12 @@ from rdf_kgeval.verdicts.log import Verdict, standing
 SOFTWARE = "https://w3id.org/rdf-kgeval/software/"
 
 
-def head(record: Record, result: dict[str, Any]) -> Iterator[str]:
+def head(record: Record, result: Result) -> Iterator[str]:
     """The lines of a record that are not about single beliefs.
 
     Args:
         record: names.
-        result: what `Evaluation.to_json` gives.
+        result: what the evaluation came to.
     """
     verdicts = standing(record.evaluation.records)
     yield from record.describe(record.graph, _itself(record, verdicts))
@@ -45,18 +45,17 @@ def _itself(record: Record, verdicts: list[Verdict]) -> Properties:
         yield PROV + "generatedAtTime", time
 
 
-def _dataset(record: Record, result: dict[str, Any]) -> Iterator[str]:
-    measured = result["accuracy"] is not None
-    partitions = {p: record.digest_name("partition", p) for p in result["by_predicate"]}
+def _dataset(record: Record, result: Result) -> Iterator[str]:
+    measured = result.accuracy is not None
+    partitions = {p: record.digest_name("partition", p) for p in result.by_predicate}
     whole = record.name("accuracy")
-    properties = [(RDF_TYPE, f"<{VOID}Dataset>"), (VOID + "triples", integer(result["beliefs"]))]
-    endpoint = record.origin.get("endpoint")
+    properties = [(RDF_TYPE, f"<{VOID}Dataset>"), (VOID + "triples", integer(result.beliefs))]
+    endpoint = record.origin.endpoint
     if endpoint and not is_redacted(endpoint) and "…" not in endpoint:
         with suppress(InputError):  # a URL is not always an IRI
             properties.append((VOID + "sparqlEndpoint", iri_term(endpoint)))
-    graph = (record.origin.get("scope") or {}).get("graph")
-    if graph:
-        properties.append((DCTERMS + "source", iri_term(graph)))
+    if record.origin.scope.graph:
+        properties.append((DCTERMS + "source", iri_term(record.origin.scope.graph)))
     properties += [(VOID + "propertyPartition", name) for name in partitions.values()]
     if measured:
         properties.append((DQV + "hasQualityMeasurement", whole))
@@ -64,15 +63,15 @@ def _dataset(record: Record, result: dict[str, Any]) -> Iterator[str]:
     if measured:
         yield from record.describe(whole, _measurement(record, record.dataset, result, result))
     for predicate, name in partitions.items():
-        entry = result["by_predicate"][predicate]
+        entry = result.by_predicate[predicate]
         own = record.digest_name("accuracy", predicate)
-        known = measured and entry["accuracy"] is not None
+        known = measured and entry.accuracy is not None
         yield from record.describe(
             name,
             [
                 (RDF_TYPE, f"<{VOID}Dataset>"),
                 (VOID + "property", f"<{predicate}>"),
-                (VOID + "triples", integer(entry["beliefs"])),
+                (VOID + "triples", integer(entry.beliefs)),
                 *([(DQV + "hasQualityMeasurement", own)] if known else []),
             ],
         )
@@ -80,24 +79,25 @@ def _dataset(record: Record, result: dict[str, Any]) -> Iterator[str]:
             yield from record.describe(own, _measurement(record, name, entry, result))
 
 
-def _measurement(record: Record, of: str, entry: dict[str, Any], result: dict[str, Any]) -> Properties:
+def _measurement(record: Record, of: str, entry: GroupResult | Result, result: Result) -> Properties:
+    assert entry.accuracy is not None  # noqa: S101
     yield RDF_TYPE, f"<{DQV}QualityMeasurement>"
     yield DQV + "computedOn", of
     yield DQV + "isMeasurementOf", f"<{KGE}accuracy>"
-    yield DQV + "value", decimal(entry["accuracy"])
-    if entry["interval"] is not None:
-        low, high = entry["interval"]
+    yield DQV + "value", decimal(entry.accuracy)
+    if entry.interval is not None:
+        low, high = entry.interval
         yield KGE + "lower", decimal(low)
         yield KGE + "upper", decimal(high)
-        yield KGE + "level", decimal(result["level"])
-    yield KGE + "method", text(f"{result['policy']}/{result['estimator']}")
-    yield KGE + "population", integer(entry["beliefs"])
-    yield KGE + "sampleSize", integer(entry["asked"])
-    yield KGE + "inferred", integer(entry["inferred"])
+        yield KGE + "level", decimal(result.level)
+    yield KGE + "method", text(result.method)
+    yield KGE + "population", integer(entry.beliefs)
+    yield KGE + "sampleSize", integer(entry.asked)
+    yield KGE + "inferred", integer(entry.inferred)
     yield PROV + "wasGeneratedBy", record.name("evaluation")
 
 
-def _activity(record: Record, result: dict[str, Any], verdicts: list[Verdict]) -> Iterator[str]:
+def _activity(record: Record, result: Result, verdicts: list[Verdict]) -> Iterator[str]:
     release = version("rdf-kgeval")
     software = f"<{SOFTWARE}{release}>"
     inputs = _inputs(record)
@@ -115,7 +115,7 @@ def _activity(record: Record, result: dict[str, Any], verdicts: list[Verdict]) -
         "budget": None if settings.budget is None else integer(settings.budget),
         "budgetSeconds": None if settings.seconds is None else decimal(settings.seconds),
         "candidates": None if settings.candidates is None else integer(settings.candidates),
-        "stopped": None if result["stopped"] is None else text(result["stopped"]),
+        "stopped": None if result.stopped is None else text(result.stopped),
     }
     times = moments(verdicts)
     properties = [
@@ -142,8 +142,8 @@ def _activity(record: Record, result: dict[str, Any], verdicts: list[Verdict]) -
 
 def _inputs(record: Record) -> list[tuple[str, list[tuple[str, str]]]]:
     """What was used, by digest; of a path only the file's name is published."""
-    files = [(file["role"], file["path"], file["sha256"]) for file in record.origin.get("files", ())]
-    files += [("ontology", file["path"], file["sha256"]) for file in record.origin.get("ontologies", ())]
+    origin = record.origin
+    files = [(file.role, file.name, file.sha256) for file in (*origin.files, *origin.ontologies)]
     if record.evaluation.graph.rules:
         files.append(("rules", "", record.rules_digest))
     return [
@@ -153,10 +153,10 @@ def _inputs(record: Record) -> list[tuple[str, list[tuple[str, str]]]]:
                 (RDF_TYPE, f"<{PROV}Entity>"),
                 (KGE + "role", text(role)),
                 (KGE + "sha256", text(digest)),
-                *([(RDFS_LABEL, text(path.replace("\\", "/").rpartition("/")[2]))] if path else []),
+                *([(RDFS_LABEL, text(name))] if name else []),
             ],
         )
-        for number, (role, path, digest) in enumerate(files)
+        for number, (role, name, digest) in enumerate(files)
     ]
 
 

@@ -1,8 +1,8 @@
 """Publishing an evaluation as linked data: DQV measurements, PROV, and an annotation for each belief."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 import pyoxigraph as ox
 
@@ -19,6 +19,7 @@ from rdf_kgeval.publishing.record import Annotations as Annotations
 from rdf_kgeval.publishing.record import Form as Form
 from rdf_kgeval.publishing.record import Record, integer
 from rdf_kgeval.publishing.record import RecordOptions as RecordOptions
+from rdf_kgeval.runs.config import RunConfig
 from rdf_kgeval.sources.files import FORMATS, WRITTEN
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ _KINDS = ("statement", "annotation", "constraint", "rule", "partition", "accurac
 def make_record(
     evaluation: State,
     options: RecordOptions | None = None,
-    origin: Mapping[str, Any] | None = None,
+    origin: RunConfig | None = None,
     *,
     quads: bool = True,
 ) -> Record:
@@ -43,7 +44,7 @@ def make_record(
     Args:
         evaluation: what to publish.
         options: what of it, and under which names.
-        origin: the run's `config.json`, for the provenance.
+        origin: what the run was made from, for the provenance.
         quads: whether the record stands in a named graph.
     """
     options = options or RecordOptions()
@@ -51,12 +52,12 @@ def make_record(
         raise InputError(
             "statements in named graphs need a place for several graphs; write .trig, .nq or .jsonld"
         )
-    return Record(evaluation, options, origin or {}, quads)
+    return Record(evaluation, options, origin or RunConfig(), quads)
 
 
 def lines_of(record: Record, progress: Progress = lambda *_: None) -> Iterator[str]:
     """The record as N-Quads (or N-Triples), a chunk of whole lines at a time, always in the same order."""
-    chunk = "".join(head(record, record.evaluation.to_json()))
+    chunk = "".join(head(record, record.evaluation.result()))
     triples = chunk.count(record.end)
     yield chunk
     for parts in annotate(record):
@@ -86,7 +87,7 @@ def publish(
     evaluation: State,
     path: Path,
     options: RecordOptions | None = None,
-    origin: Mapping[str, Any] | None = None,
+    origin: RunConfig | None = None,
     progress: Progress = lambda *_: None,
 ) -> None:
     """Write the record of an evaluation to a file, whole or not at all.

@@ -7,13 +7,12 @@ bytes and writing a line to a store twice does no harm.
 import hashlib
 import json
 import urllib.parse
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
 from enum import StrEnum
 from functools import cached_property
-from typing import Any
 
 import pyoxigraph as ox
 
@@ -23,6 +22,7 @@ from rdf_kgeval.errors import InputError
 from rdf_kgeval.evaluation.state import State
 from rdf_kgeval.namespaces import XSD
 from rdf_kgeval.rules.rule import to_json
+from rdf_kgeval.runs.config import RunConfig
 from rdf_kgeval.verdicts.log import Verdict
 
 Properties = Iterable[tuple[str, str]]
@@ -71,8 +71,8 @@ class Record:
 
     evaluation: State
     options: RecordOptions = field(default_factory=RecordOptions)
-    origin: Mapping[str, Any] = field(default_factory=dict)
-    """The run's `config.json`."""
+    origin: RunConfig = field(default_factory=RunConfig)
+    """What the run was made from."""
     quads: bool = True
     """Whether the lines name the record's graph."""
 

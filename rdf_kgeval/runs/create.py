@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rdf_kgeval.beliefs.table import Beliefs
 from rdf_kgeval.common.disk import sha256_of, sync
@@ -22,10 +22,21 @@ from rdf_kgeval.coupling.graph import CouplingGraph, couple
 from rdf_kgeval.coupling.grounding import MAX_GROUNDINGS
 from rdf_kgeval.engines.engine import LOCAL, Engine
 from rdf_kgeval.errors import KgevalError, RunError, TooManyGroundings
+from rdf_kgeval.evaluation.settings import Settings
 from rdf_kgeval.rules.rule import Rule
-from rdf_kgeval.runs.config import FORMAT, digests, write_config
+from rdf_kgeval.runs.config import (
+    ONTOLOGY,
+    InPlaceConfig,
+    InputFile,
+    LabelConfig,
+    RunConfig,
+    ScopeConfig,
+    digests,
+    write_config,
+)
 from rdf_kgeval.runs.discovery import propose_rules, propose_scope
-from rdf_kgeval.runs.drawn import draw_run, save_graph
+from rdf_kgeval.runs.drawing import draw_first
+from rdf_kgeval.runs.drawn import save_graph
 from rdf_kgeval.runs.layout import RunLayout
 from rdf_kgeval.sources.load import Loaded, Sources, load
 
@@ -80,7 +91,7 @@ class Draft:
 
     def __init__(self, folder: Path, partial: Path, memory_limit: int | None) -> None:
         self._folder = folder
-        self._partial = partial
+        self._layout = RunLayout(partial)
         self._memory_limit = memory_limit
         self._space = Space(memory_limit, partial)
 
@@ -88,9 +99,9 @@ class Draft:
         """Read the beliefs, or draw the first of them where they stay at an endpoint."""
         if sources.in_place:
             mine = coupling.mine is not None
-            self.loaded = draw_run(self._partial, sources, rules, mine=mine, progress=progress)
+            self.loaded = draw_first(self._layout, sources, rules, mine=mine, progress=progress)
         else:
-            self.loaded = load(sources, RunLayout(self._partial).pages, progress, self._space)
+            self.loaded = load(sources, self._layout.pages, progress, self._space)
 
     def choose_scope(self, sources: Sources) -> None:
         """Choose what to evaluate where the user does not say."""
@@ -104,12 +115,19 @@ class Draft:
         self.graph, notes = _couple(self.loaded.beliefs, [*rules], coupling, progress, self._space)
         self._note(*notes)
 
-    def save(self, sources: Sources, coupling: Coupling, lang: str, repeatable: Mapping[str, Any]) -> None:
+    def save(
+        self,
+        sources: Sources,
+        coupling: Coupling,
+        lang: str,
+        settings: Settings | None = None,
+        options: Mapping[str, object] | None = None,
+    ) -> None:
         """Write everything and put the run in its place."""
-        partial = self._partial
-        layout = RunLayout(partial)
+        layout = self._layout
+        partial = layout.folder
         if sources.in_place:
-            save_graph(partial, self.graph)
+            save_graph(layout, self.graph)
         else:
             for part in layout.parts:
                 shutil.rmtree(part, ignore_errors=True)
@@ -118,9 +136,15 @@ class Draft:
         shutil.rmtree(layout.pages, ignore_errors=True)
         if self._space.note:
             self._note(self._space.note)
-        lasting = {} if sources.in_place else digests(partial)
-        made = {"memory_limit": self._memory_limit, "sha256": lasting, **repeatable}
-        write_config(partial, {**_config(sources, coupling, self.loaded, lang), **made})
+        config = replace(
+            _config(sources, coupling, self.loaded, lang),
+            memory_limit=self._memory_limit,
+            sha256={} if sources.in_place else digests(partial),
+            options=None if options is None else dict(options),
+        )
+        if settings is not None:
+            config = replace(config, evaluation=settings.to_json())
+        write_config(partial, config)
         layout.verdicts.touch()
         layout.lock.unlink()
         for path in (*partial.rglob("*"), partial):
@@ -158,40 +182,40 @@ def _couple(
             notes = [*notes, f"these rules have too many groundings; the surest {len(rules):,} are used"]
 
 
-def _config(sources: Sources, coupling: Coupling, loaded: Loaded, lang: str) -> dict[str, Any]:
-    scope = sources.scope
-    in_place: dict[str, Any] = {}
-    if sources.in_place and sources.endpoint:
-        retry = sources.endpoint.retry
-        options = asdict(sources.in_place)
-        waiting = {"timeout": retry.timeout, "rate": retry.rate}
-        in_place = {
-            "in_place": {**options, **waiting, "max_groundings": coupling.max_groundings},
-            "evaluation": {"seed": sources.in_place.seed},
-        }
-    return {
-        **in_place,
-        "version": FORMAT,
-        "files": [
-            {"path": printable(str(path)), "role": role, "sha256": loaded.digests[str(path)]}
+def _config(sources: Sources, coupling: Coupling, loaded: Loaded, lang: str) -> RunConfig:
+    scope, endpoint, drawn = sources.scope, sources.endpoint, sources.in_place
+    in_place = None
+    if drawn and endpoint:
+        in_place = InPlaceConfig(
+            **asdict(drawn),
+            timeout=endpoint.retry.timeout,
+            rate=endpoint.retry.rate,
+            max_groundings=coupling.max_groundings,
+        )
+    return RunConfig(
+        files=tuple(
+            InputFile(path=printable(str(path)), role=role, sha256=loaded.digests[str(path)])
             for role, paths in sources.by_role().items()
             for path in paths
-        ],
-        "ontologies": [
-            {"path": printable(str(path)), "sha256": sha256_of(path)} for path in coupling.ontologies
-        ],
-        "rules": [printable(str(path)) for path in coupling.rules],
-        "mine": asdict(coupling.mine) if coupling.mine else None,
-        "discover": coupling.discover,
-        "endpoint": sources.endpoint.name if sources.endpoint else None,
-        "scope": {
-            "predicates": list(scope.predicates),
-            "graph": scope.graph,
-            "query": scope.query.text if scope.query else None,
-        },
-        "labels": {"properties": list(sources.label_properties), "lang": lang},
-        "notes": list(loaded.notes),
-    }
+        ),
+        ontologies=tuple(
+            InputFile(path=printable(str(path)), role=ONTOLOGY, sha256=sha256_of(path))
+            for path in coupling.ontologies
+        ),
+        rules=tuple(printable(str(path)) for path in coupling.rules),
+        mine=asdict(coupling.mine) if coupling.mine else None,
+        discover=coupling.discover,
+        endpoint=endpoint.name if endpoint else None,
+        scope=ScopeConfig(
+            predicates=tuple(scope.predicates),
+            graph=scope.graph,
+            query=scope.query.text if scope.query else None,
+        ),
+        labels=LabelConfig(properties=tuple(sources.label_properties), lang=lang),
+        notes=tuple(loaded.notes),
+        in_place=in_place,
+        evaluation={"seed": drawn.seed} if drawn else None,
+    )
 
 
 @contextmanager

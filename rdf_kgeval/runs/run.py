@@ -1,8 +1,4 @@
-"""Run directories, opened to look at and to go on with.
-
-A run directory holds `config.json` (what it was made from, without credentials), `beliefs/`, `coupling/` with
-the rules and the coupling graph, and `verdicts.jsonl`.
-"""
+"""Open run directories, to look at and to go on with."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,28 +6,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import pyoxigraph as ox
+from typing import Any
 
 from rdf_kgeval.beliefs.names import Names
 from rdf_kgeval.beliefs.table import Beliefs, Role
 from rdf_kgeval.common.disk import sha256_of
 from rdf_kgeval.common.memory import Space
-from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.common.validation import checked
 from rdf_kgeval.coupling.graph import CouplingGraph
 from rdf_kgeval.engines.engine import LOCAL, Engine
-from rdf_kgeval.errors import EndpointError, InputError, RunError
-from rdf_kgeval.runs.config import check_digests, read_config, write_config
+from rdf_kgeval.errors import InputError, RunError
+from rdf_kgeval.evaluation.settings import Settings
+from rdf_kgeval.runs.config import RunConfig, check_digests, read_config, write_config
 from rdf_kgeval.runs.layout import RunLayout
-from rdf_kgeval.sources.endpoint.client import Endpoint
 from rdf_kgeval.sources.load import Sources
 from rdf_kgeval.verdicts.log import LogRecord, VerdictLog, belief_of
-
-if TYPE_CHECKING:
-    from rdf_kgeval.evaluation.settings import Settings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +29,7 @@ class Run:
     """An opened run directory."""
 
     folder: Path
-    config: dict[str, Any]
+    config: RunConfig
     graph: CouplingGraph
     engine: Engine = LOCAL
     """What solves its models."""
@@ -49,24 +39,10 @@ class Run:
         """The beliefs that the graph couples."""
         return self.graph.beliefs
 
-    def row(self, belief: str) -> int:
-        """The row that a user names: by its id, the beginning of it, or its triple in N-Triples."""
-        if not belief.lstrip().startswith(("<", "_:")):
-            return self.beliefs.row(belief)
-        try:
-            line = belief.strip().removesuffix(".") + " ."
-            (quad,) = ox.parse(line.encode(), format=ox.RdfFormat.N_TRIPLES)
-        except (SyntaxError, ValueError) as error:
-            raise InputError(f"{printable(belief, 200)!r} is not one triple in N-Triples") from error
-        row = self.beliefs.find(str(quad.subject), str(quad.predicate), str(quad.object))
-        if row is None:
-            raise InputError(f"{printable(belief, 200)} is not in the run {printable(str(self.folder))}")
-        return row
-
     @property
     def in_place(self) -> bool:
         """Whether the beliefs stay at the endpoint."""
-        return bool(self.config.get("in_place"))
+        return self.config.in_place is not None
 
     @property
     def layout(self) -> RunLayout:
@@ -95,10 +71,6 @@ class Run:
                     "to"
                 )
 
-    def in_words(self, atom: int) -> str:
-        """An atom of the graph as people read it, safe to show."""
-        return printable(self.names.in_words(self.graph.triple(atom)), 200)
-
     def check_sources(self, sources: Sources) -> None:
         """Raise an error if these are not the sources that the run was made from."""
         files = [
@@ -109,8 +81,8 @@ class Run:
         ]
         endpoint = sources.endpoint.name if sources.endpoint else None
         if (
-            files != [(file["role"], file["sha256"]) for file in self.config["files"]]
-            or endpoint != self.config["endpoint"]
+            files != [(file.role, file.sha256) for file in self.config.files]
+            or endpoint != self.config.endpoint
             or (sources.in_place is not None) != self.in_place
         ):
             raise RunError(
@@ -118,25 +90,22 @@ class Run:
                 "no sources to go on with it"
             )
 
-    def settings(self, **options: Any) -> "Settings":
-        """How the run is evaluated, with what the user asks for now in place of what it says."""
-        from rdf_kgeval.evaluation.settings import (
-            Settings,  # commands that evaluate nothing need no compiled kernels
-        )
-
+    def settings(self, **options: Any) -> Settings:
+        """Return how the run is evaluated, with what the user asks for now in place of what it says."""
+        kept_fields: dict[str, Any] = self.config.evaluation or {}
         try:
-            kept = checked(Settings(**self.config.get("evaluation", {})))
+            kept = checked(Settings(**kept_fields))
         except (TypeError, InputError) as error:
             raise RunError(
-                f"{printable(str(self.folder))}/config.json has settings that this kgeval does not know"
+                f"{printable(str(self.layout.config))} has settings that this kgeval does not know"
             ) from error
         return kept.changed(**options)
 
     @cached_property
     def names(self) -> Names:
         """Names for people, as the run's owner wants them."""
-        chosen = self.config["labels"]
-        return Names(beliefs=self.beliefs, properties=chosen["properties"], lang=chosen["lang"])
+        chosen = self.config.labels
+        return Names(beliefs=self.beliefs, properties=chosen.properties, lang=chosen.lang)
 
 
 def open_run(folder: Path, engine: Engine = LOCAL) -> Run:
@@ -147,19 +116,19 @@ def open_run(folder: Path, engine: Engine = LOCAL) -> Run:
     """
     config, layout = read_config(folder), RunLayout(folder)
     check_digests(folder, config)
-    if config.get("in_place"):
+    if config.in_place:
         from rdf_kgeval.runs.drawn import load_graph, read_notes  # they need compiled kernels
 
-        graph = load_graph(folder, config)
-        config["notes"] = read_notes(folder)
+        graph = load_graph(layout, config.in_place.max_groundings)
+        config = replace(config, notes=tuple(read_notes(layout)))
     else:
-        space = Space(config["memory_limit"], folder)
+        space = Space(config.memory_limit, folder)
         graph = CouplingGraph.load(layout.coupling, Beliefs.load(layout.beliefs), space)
     return Run(folder=folder, config=config, graph=graph, engine=engine)
 
 
 @contextmanager
-def open_log(run: Run, options: Mapping[str, Any]) -> Iterator[VerdictLog]:
+def open_log(run: Run, options: Mapping[str, Any]) -> Iterator[tuple[Run, VerdictLog]]:
     """Open the run's verdict log to append to, alone, and keep the settings that are asked for now.
 
     Args:
@@ -168,6 +137,9 @@ def open_log(run: Run, options: Mapping[str, Any]) -> Iterator[VerdictLog]:
     """
     run.check_verdicts_exist()
     with VerdictLog(run.layout.verdicts) as log:
+        kept = read_config(run.folder).evaluation  # others may have written it since the run was opened
+        if kept != run.config.evaluation:
+            run = replace(run, config=replace(run.config, evaluation=kept))
         settings = run.settings(**options)
         started = run.settings()
         if log.records and settings.fixed() != started.fixed():
@@ -175,42 +147,13 @@ def open_log(run: Run, options: Mapping[str, Any]) -> Iterator[VerdictLog]:
                 f"{printable(str(run.folder))} has verdicts that were asked for with {started.described()}; "
                 "go on without other options, or make another run"
             )
-        if run.in_place and settings.seed != run.config["in_place"]["seed"]:
+        drawn = run.config.in_place
+        if drawn and settings.seed != drawn.seed:
             raise RunError(
                 f"the sample of {printable(str(run.folder))} was drawn with the seed "
-                f"{run.config['in_place']['seed']}; go on without --seed, or make another run"
+                f"{drawn.seed}; go on without --seed, or make another run"
             )
-        if run.config.get("evaluation") != settings.to_json():
-            run.config["evaluation"] = settings.to_json()
+        if run.config.evaluation != settings.to_json():
+            run = replace(run, config=replace(run.config, evaluation=settings.to_json()))
             write_config(run.folder, run.config)
-        yield log
-
-
-def draw_further(run: Run, short: Iterable[str], endpoint: Endpoint | None, progress: Progress) -> Run:
-    """Draw more of the predicates that are used up, and return the run with them.
-
-    Raises:
-        EndpointError: the endpoint fails; all verdicts and draws are kept.
-    """
-    from rdf_kgeval.runs.drawn import draw_more, read_notes
-
-    try:
-        graph = draw_more(run.folder, run.config, short, endpoint, progress)
-    except EndpointError as error:
-        raise type(error)(
-            f"{error} (the sample is used up and more must be drawn; all answers are kept: the same command "
-            "goes on from here)"
-        ) from error
-    return replace(run, graph=graph, config={**run.config, "notes": read_notes(run.folder)})
-
-
-def look_for_changes(run: Run, endpoint: Endpoint | None, progress: Progress) -> str | None:
-    """Count the store again; say in a sentence what users must know of it since it was first counted."""
-    if not run.in_place:
-        return None
-    from rdf_kgeval.runs.drawn import notice_change
-
-    try:
-        return notice_change(run.folder, run.config, endpoint, progress)
-    except EndpointError as error:
-        return f"whether the store has changed since it was counted is not known: {error}"
+        yield run, log

@@ -55,27 +55,25 @@ class Overview:
         evaluation = self._evaluation = self._evaluation or self._make()
         evaluation.take(*desk.records[self._taken : seen])
         self._taken = seen
-        result = evaluation.to_json()
+        result = evaluation.result()
         names = evaluation.names
         terms = evaluation.graph.beliefs.terms
         predicates = []
-        for address, entry in list(result["by_predicate"].items())[:PREDICATES]:
+        for address, entry in list(result.by_predicate.items())[:PREDICATES]:
             number = terms.find(f"<{address}>")
             name = shown(address if number is None else names.of(number))
-            known = entry["asked"] + entry["inferred"] > 0
-            predicates.append(
-                Bar(name, entry["accuracy"] if known else None, entry["interval"], entry["asked"])
-            )
-        beliefs, asked, inferred = (result[name] for name in ("beliefs", "asked", "inferred"))
+            accuracy = entry.accuracy if entry.known else None
+            predicates.append(Bar(name, accuracy, entry.interval, entry.asked))
+        beliefs, asked, inferred = result.beliefs, result.asked, result.inferred
         return {
             "result": result,
             "sampled": evaluation.sampled,
             "settings": evaluation.settings,
             "verdicts": evaluation.n_verdicts,
             "hours": evaluation.cost / 3600,
-            "course": course(evaluation.trace(POINTS), result["interval"]),
+            "course": course(evaluation.trace(POINTS), result.interval),
             "bars": bars(predicates),
-            "more": max(len(result["by_predicate"]) - PREDICATES, 0),
+            "more": max(len(result.by_predicate) - PREDICATES, 0),
             "shares": shares({"asked": asked, "inferred": inferred, "open": beliefs - asked - inferred}),
             "annotators": evaluation.annotators(),
             "agreement": evaluation.agreement,

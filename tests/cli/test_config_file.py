@@ -19,6 +19,7 @@ from rdf_kgeval.cli.evaluate import evaluate
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.evaluation.methods import METHODS
 from rdf_kgeval.evaluation.settings import Settings
+from rdf_kgeval.runs.config import RunConfig
 from rdf_kgeval.verdicts.oracles import is_file
 from tests.functional.test_cli import EXAMPLE, kgeval
 
@@ -165,7 +166,7 @@ def test_a_run_s_settings_can_be_repeated(method: str, options: dict[str, Any]) 
     first = Settings().changed(policy=policy, estimator=estimator, **options)
     with tempfile.TemporaryDirectory() as name:
         file = Path(name) / "kgeval.toml"
-        file.write_text(repeat_config(json.loads(json.dumps({"evaluation": first.to_json()}))))
+        file.write_text(repeat_config(RunConfig(evaluation=json.loads(json.dumps(first.to_json())))))
         found = parameters("evaluate", ["--config", str(file), "--oracle", "gold.csv"])
     fields = {key: found[key] for key in first.to_json() if found.get(key) is not None}
     assert Settings().changed(**fields) == first

@@ -74,7 +74,7 @@ def test_a_run_under_a_limit_is_the_same_run(tmp_path: Path) -> None:
         assert (usual / path).read_bytes() == (limited / path).read_bytes()
     assert open_run(usual).graph.space.limit is None
     assert open_run(limited).graph.space.limit == LEAST
-    assert any("went to disk" in note for note in open_run(limited).config["notes"])
+    assert any("went to disk" in note for note in open_run(limited).config.notes)
 
 
 @pytest.mark.usefixtures("everything_is_large")

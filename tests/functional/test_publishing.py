@@ -16,11 +16,11 @@ from rdflib.namespace import XSD
 import rdf_kgeval as kgeval
 from rdf_kgeval.beliefs.terms import parse_term, rdflib_term
 from rdf_kgeval.publishing.rdf import publish
-from rdf_kgeval.runs.config import read_config, write_config
 from rdf_kgeval.verdicts.log import VerdictLog
 from tests.conftest import Server
 from tests.functional.test_cli import kgeval as command
 from tests.support.records import EX, EXAMPLE, QUERIES, ROOT, hostile, hostile_verdicts, write_hostile
+from tests.support.run_config import read_entries, write_entries
 
 NELL = Path("/work/shared/data/nell-sports")
 GRAPH = "http://example.org/evaluation"
@@ -222,7 +222,7 @@ def test_write_back_to_virtuoso_again_after_more_verdicts(tmp_path: Path, virtuo
     to = ("--write-back", GRAPH, "--endpoint", virtuoso.update)
     data = kgeval.pull_beliefs(virtuoso.query, graph=EX + "data")
     settings = {"policy": "random", "estimator": "mean", "seed_size": 0, "converge": False}
-    write_config(tmp_path / "run", {**read_config(tmp_path / "run"), "evaluation": settings})
+    write_entries(tmp_path / "run", {**read_entries(tmp_path / "run"), "evaluation": settings})
     verdicts = hostile_verdicts(kgeval.Beliefs.load(tmp_path / "run" / "beliefs"))
     sizes = []
     for part in (verdicts[:3], verdicts[3:]):

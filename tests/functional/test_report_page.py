@@ -53,7 +53,7 @@ def measure(text: str, width: int, folder: Path) -> tuple[int, int, int]:
 @pytest.mark.parametrize("name", ["motivating", "hostile"])
 def test_the_page_fits(name: str, width: int, tmp_path: Path) -> None:
     evaluation: Evaluation = motivating(policy="stratified") if name == "motivating" else hostile(tmp_path)
-    scroll, wide, sections = measure(page(gather(evaluation, {})), width, tmp_path)
+    scroll, wide, sections = measure(page(gather(evaluation)), width, tmp_path)
     assert scroll <= width
     assert wide == 0
     assert sections >= 9

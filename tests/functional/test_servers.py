@@ -67,7 +67,7 @@ def test_lossy_literals_are_reported(name: str, request: pytest.FixtureRequest, 
     loaded = prepare(tmp_path / "run", sources, Coupling())
     assert len(loaded.beliefs) == 9
     assert loaded.beliefs.find(f"<{EX}a>", f"<{EX}n>", f'"7"^^<{XSD}integer>') is not None
-    (note,) = loaded.config["notes"]
+    (note,) = loaded.config.notes
     assert note.startswith(f"2 literals may be spelt otherwise than when loaded: {name.title()}")
     assert json.loads((tmp_path / "run" / "config.json").read_text())["notes"] == [note]
 
@@ -77,7 +77,7 @@ def test_virtuoso_without_a_graph_says_what_that_means(virtuoso: Server, tmp_pat
     virtuoso.load(TRICKY.encode(), GRAPH + "2")
     sources = Sources(endpoint=kgeval.Endpoint(virtuoso.query), scope=Scope())
     loaded = prepare(tmp_path / "run", sources, Coupling())
-    assert any("system graphs included; name yours with --graph" in note for note in loaded.config["notes"])
+    assert any("system graphs included; name yours with --graph" in note for note in loaded.config.notes)
     ours = {line for line in text(loaded.beliefs).splitlines() if f"<{EX}p>" in line}
     assert canonical("\n".join(ours)) == canonical(TRICKY)
 

@@ -28,7 +28,7 @@ from rdf_kgeval.publishing.report.content import gather
 from rdf_kgeval.publishing.report.page import page
 from rdf_kgeval.rules.mining.mine import mine
 from rdf_kgeval.rules.mining.options import MiningOptions
-from rdf_kgeval.runs.config import digests, write_config
+from rdf_kgeval.runs.config import digests
 from rdf_kgeval.runs.create import Coupling
 from rdf_kgeval.runs.run import open_run
 from rdf_kgeval.sources.endpoint.client import Endpoint, RetryPolicy
@@ -42,6 +42,7 @@ from rdf_kgeval.web.overview import Overview
 from rdf_kgeval.web.pages import Site
 from rdf_kgeval.web.people import Person
 from rdf_kgeval.web.server import read_guidelines
+from tests.support.run_config import read_entries, write_entries
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "motivating"
 EX = "http://example.org/"
@@ -289,15 +290,14 @@ def _in_run(name: str, use: Callable[[Path], object] = _use, *, hostile: bool = 
 
 def _seal(folder: Path) -> None:
     try:
-        config = json.loads((folder / "config.json").read_text())
+        config = read_entries(folder)
     except (ValueError, RecursionError):
         return
     if isinstance(config, dict):
-        config.pop("check", None)
         if isinstance(config.get("sha256"), dict):
             config["sha256"] = digests(folder)
         try:
-            write_config(folder, config)
+            write_entries(folder, config)
         except UnicodeEncodeError:
             return
 
@@ -523,7 +523,7 @@ def _published(data: bytes) -> object:
     evaluation = kgeval.evaluate(kgeval.couple(beliefs, []), _Sceptic(), budget=3, policy="srs")
     publish(evaluation, WORKSHOP.folder / "whole.nq")
     assert sum(1 for _ in ox.parse(path=WORKSHOP.folder / "whole.nq"))
-    text = page(gather(evaluation, {}))
+    text = page(gather(evaluation))
     assert "<script>alert" not in text
     return make_record(evaluation)
 

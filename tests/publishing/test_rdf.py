@@ -29,6 +29,7 @@ from rdf_kgeval.publishing.rdf import (
     publish,
     to_rdf,
 )
+from rdf_kgeval.runs.config import ONTOLOGY, InputFile, RunConfig, ScopeConfig
 from rdf_kgeval.sources.files import WRITTEN
 from rdf_kgeval.verdicts.log import Retraction
 from tests.support.records import EX, HOSTILE, QUERIES, ROOT, hostile, motivating
@@ -424,12 +425,12 @@ def test_names_of_ones_own(evaluation: Evaluation) -> None:
 
 def test_provenance_names_inputs_by_digest_and_not_by_path(evaluation: Evaluation) -> None:
     digest = "a" * 64
-    origin = {
-        "files": [{"path": "/home/ann/secret/kg.ttl", "role": "belief", "sha256": digest}],
-        "ontologies": [{"path": "onto.ttl", "sha256": "b" * 64}],
-        "endpoint": "http://example.org/sparql?key=***",
-        "scope": {"graph": EX + "data"},
-    }
+    origin = RunConfig(
+        files=(InputFile(path="/home/ann/secret/kg.ttl", role="belief", sha256=digest),),
+        ontologies=(InputFile(path="onto.ttl", role=ONTOLOGY, sha256="b" * 64),),
+        endpoint="http://example.org/sparql?key=***",
+        scope=ScopeConfig(graph=EX + "data"),
+    )
     text = "".join(lines_of(make_record(evaluation, origin=origin)))
     assert "secret" not in text
     assert "***" not in text

@@ -20,6 +20,7 @@ from rdf_kgeval.publishing.report.content import Report, gather
 from rdf_kgeval.publishing.report.junit import junit
 from rdf_kgeval.publishing.report.markdown import markdown
 from rdf_kgeval.publishing.report.page import json_ld, page
+from rdf_kgeval.runs.config import InputFile, RunConfig
 from rdf_kgeval.verdicts.log import Answer
 from tests.support.records import EX, HOSTILE, hostile, motivating
 
@@ -33,10 +34,8 @@ def sampled() -> Evaluation:
 
 @pytest.fixture(scope="module")
 def attacked(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    origin = {
-        "files": [{"path": "<!--<script>.ttl", "role": "belief", "sha256": "0" * 64}],
-        "notes": ["<b>&"],
-    }
+    file = InputFile(path="<!--<script>.ttl", role="belief", sha256="0" * 64)
+    origin = RunConfig(files=(file,), notes=("<b>&",))
     return gather(hostile(tmp_path_factory.mktemp("hostile")), origin)
 
 
@@ -61,7 +60,7 @@ class Page(HTMLParser):
 
 
 def test_the_page_says_what_estimate_says(sampled: Evaluation) -> None:
-    report = gather(sampled, {})
+    report = gather(sampled)
     result = sampled.to_json()
     found = json.loads(Page(page(report)).data["script"])
     measured = found["dqv:hasQualityMeasurement"]
@@ -81,7 +80,7 @@ def test_the_page_says_what_estimate_says(sampled: Evaluation) -> None:
 
 
 def test_the_embedded_data_is_rdf(sampled: Evaluation) -> None:
-    graph = rdflib.Graph().parse(data=json.dumps(json_ld(gather(sampled, {}))), format="json-ld")
+    graph = rdflib.Graph().parse(data=json.dumps(json_ld(gather(sampled))), format="json-ld")
     (dataset,) = graph.subjects(rdflib.RDF.type, rdflib.URIRef("https://schema.org/Dataset"))
     measurement = graph.value(dataset, rdflib.URIRef(DQV + "hasQualityMeasurement"))
     assert float(graph.value(measurement, rdflib.URIRef(DQV + "value"))) == sampled.accuracy
@@ -126,30 +125,30 @@ def test_the_page_tells_what_matters(attacked: Report) -> None:
     assert len(attacked.wrong) == 1 + len(HOSTILE)
     athlete = next(rule for rule in attacked.rules if "athlete" in rule.name)
     assert (athlete.tested, athlete.held) == (1.0, 0.0)
-    assert sum(attacked.coverage.values()) == attacked.result["beliefs"]
+    assert sum(attacked.coverage.values()) == attacked.result.beliefs
     assert attacked.coverage["ambiguous"] == 1
 
 
 def test_no_interval_is_shown_that_cannot_be_stood_for(sampled: Evaluation) -> None:
     running = Evaluation(sampled.graph)
     running.answer(running.next(1)[0], Answer.TRUE, "me")
-    report = gather(running, {})
+    report = gather(running)
     assert "without an interval" in page(report)
     assert 'class="band"' not in page(report)
     assert "An interval is given at the end" in " ".join(report.how)
-    greedy = gather(motivating(), {})
+    greedy = gather(motivating())
     assert "greedy/inferable carries no interval" in " ".join(greedy.how)
     assert 'class="band"' not in page(greedy)
 
 
 def test_overconfident_methods_are_called_so() -> None:
-    told = " ".join(gather(motivating(policy="twcs", estimator="ahpd"), {}).how)
+    told = " ".join(gather(motivating(policy="twcs", estimator="ahpd")).how)
     assert "keeps this promise less often" in told
-    assert "have the true accuracy" in " ".join(gather(motivating(policy="stratified"), {}).how)
+    assert "have the true accuracy" in " ".join(gather(motivating(policy="stratified")).how)
 
 
 def test_an_evaluation_without_answers_is_reported(sampled: Evaluation) -> None:
-    report = gather(Evaluation(sampled.graph), {})
+    report = gather(Evaluation(sampled.graph))
     assert "Nothing is known yet." in page(report)
     assert "Nobody has answered yet." in page(report)
     assert "accuracy unknown" in markdown(report)
@@ -157,7 +156,7 @@ def test_an_evaluation_without_answers_is_reported(sampled: Evaluation) -> None:
 
 
 def test_the_same_report_gives_the_same_bytes(tmp_path: Path) -> None:
-    pages = [page(gather(hostile(tmp_path), {})) for _ in range(2)]
+    pages = [page(gather(hostile(tmp_path))) for _ in range(2)]
     assert pages[0] == pages[1]
 
 
@@ -168,12 +167,12 @@ def test_markdown_is_plain(attacked: Report, sampled: Evaluation) -> None:
     rows = [line for line in text.splitlines() if line.startswith("|")]
     assert all(len(re.findall(r"(?<!\\)\|", row)) in (5, 6, 7) for row in rows)
     assert "accuracy 75.0%, 75.0% to 75.0% at the level 0.95: 8 of 8 beliefs asked" in markdown(
-        gather(sampled, {})
+        gather(sampled)
     )
 
 
 def test_junit_fails_below_the_threshold(sampled: Evaluation) -> None:
-    report = gather(sampled, {})
+    report = gather(sampled)
     suite = ElementTree.fromstring(junit(replace(report, min_accuracy=0.7)))
     assert suite.get("tests") == "6"
     failed = [case.get("name") for case in suite if case.find("failure") is not None]
@@ -202,7 +201,7 @@ def test_junit_takes_any_text(attacked: Report) -> None:
 def test_long_histories_are_thinned_to_their_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rdf_kgeval.publishing.report.content.POINTS", 3)
     evaluation = motivating(policy="stratified")
-    report = gather(evaluation, {})
+    report = gather(evaluation)
     assert len(evaluation.history) == 8
     assert [point.asked for point in report.history] == [3, 6, 8]
     assert report.history[-1] == evaluation.history[-1]

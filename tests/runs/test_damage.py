@@ -17,13 +17,14 @@ from rdf_kgeval.cli.annotate import _exported
 from rdf_kgeval.errors import KgevalError, RunError
 from rdf_kgeval.evaluation.consult import consult
 from rdf_kgeval.pipeline import open_evaluation, prepare, read_evaluation
-from rdf_kgeval.runs.config import digests, read_config, write_config
+from rdf_kgeval.runs.config import digests
 from rdf_kgeval.runs.create import Coupling
 from rdf_kgeval.runs.run import open_run
 from rdf_kgeval.sources.load import Sources
 from rdf_kgeval.verdicts.log import VerdictLog, read_log
 from rdf_kgeval.web.access import open_access
 from rdf_kgeval.web.server import read_guidelines
+from tests.support.run_config import read_entries, write_entries
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "motivating"
 KGEVAL = Path(sys.executable).with_name("kgeval")
@@ -225,7 +226,7 @@ def test_a_folder_of_another_run_is_noticed(whole: Path, other: Path, tmp_path: 
 def test_a_run_of_another_version_says_so(whole: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     shutil.copytree(whole, run)
-    write_config(run, read_config(run) | {"version": 99})
+    write_entries(run, read_entries(run) | {"version": 99})
     with pytest.raises(RunError, match="was made by another version of kgeval; make the run again"):
         open_run(run)
 
@@ -294,7 +295,7 @@ def test_numbers_that_lead_astray_are_refused_though_the_digests_fit(
     shutil.copytree(whole, run)
     path = run / f"{name}.npy"
     np.save(path, change(np.load(path)))
-    write_config(run, read_config(run) | {"sha256": digests(run)})
+    write_entries(run, read_entries(run) | {"sha256": digests(run)})
     folder = name.partition("/")[0]
     with pytest.raises(RunError, match=rf"{folder}/\w+\.npy is missing or damaged"):
         open_run(run)
@@ -312,10 +313,10 @@ def test_numbers_that_lead_astray_are_refused_though_the_digests_fit(
 def test_hostile_json_is_refused(whole: Path, tmp_path: Path, name: str, content: bytes) -> None:
     run = tmp_path / "run"
     shutil.copytree(whole, run)
-    config = read_config(run)
+    config = read_entries(run)
     (run / name).write_bytes(content)
     if name != "config.json":
-        write_config(run, config | {"sha256": digests(run)})
+        write_entries(run, config | {"sha256": digests(run)})
     with pytest.raises(RunError, match=f"{name} is missing or damaged"):
         open_run(run)
 

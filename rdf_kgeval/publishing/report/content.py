@@ -1,10 +1,9 @@
-"""What a report tells, gathered from an evaluation; how it looks is for `reportpage` and `reporttext`."""
+"""Gather what a report tells from an evaluation; each format writes it in its own way."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any
 
 import numpy as np
 
@@ -14,12 +13,14 @@ from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.evaluation.methods import METHODS
 from rdf_kgeval.evaluation.procedure import Point
+from rdf_kgeval.evaluation.result import GroupResult, Result
 from rdf_kgeval.evaluation.settings import Settings
 from rdf_kgeval.evaluation.state import State
 from rdf_kgeval.inference.explanation import explain, reason
 from rdf_kgeval.inference.model import UNKNOWN
 from rdf_kgeval.inference.rule_weights import track_rules
 from rdf_kgeval.publishing.record import Record
+from rdf_kgeval.runs.config import RunConfig
 from rdf_kgeval.verdicts.log import AMBIGUOUS, FALSE, TRUE, Answer, standing
 
 SUSPICIOUS = 25
@@ -71,8 +72,7 @@ class Report:
     """Everything that a report tells."""
 
     title: str
-    result: Mapping[str, Any]
-    """What `kgeval estimate --json` prints, but for the seconds."""
+    result: Result
     how: tuple[str, ...]
     """How it was obtained, in sentences."""
     predicates: Mapping[str, str]
@@ -100,7 +100,7 @@ class Report:
 
 def gather(
     evaluation: State,
-    origin: Mapping[str, Any],
+    origin: RunConfig | None = None,
     progress: Progress = lambda *_: None,
     *,
     min_accuracy: float | None = None,
@@ -110,20 +110,21 @@ def gather(
 
     Args:
         evaluation: what to report on.
-        origin: the run's `config.json`.
+        origin: what the run was made from.
         progress: called while it takes time.
         min_accuracy: the lowest accuracy that the user accepts.
         max_margin: the widest half of the interval that the user accepts.
     """
     progress("reporting", 0, None)
+    origin = origin or RunConfig()
     record = Record(evaluation, origin=origin)
-    result = evaluation.to_json()
+    result = evaluation.result()
     suspects, wrong, counts = _suspects(evaluation)
     return Report(
-        title=_title(origin),
+        title=title_of(origin),
         result=result,
         how=tuple(_how(evaluation, result)),
-        predicates={iri: _name(evaluation, iri) for iri in result["by_predicate"]},
+        predicates={iri: name_of(evaluation, iri) for iri in result.by_predicate},
         coverage=_coverage(evaluation),
         history=tuple(evaluation.trace(POINTS)),
         suspects=suspects,
@@ -153,51 +154,48 @@ def percent_range(interval: Sequence[float] | None) -> str:
     return f"{percent(interval[0])} to {percent(interval[1])}" if interval is not None else ""
 
 
-def summary(entry: Mapping[str, Any], result: Mapping[str, Any]) -> str:
+def summary(entry: GroupResult | Result, result: Result) -> str:
     """Tell the accuracy of a graph or predicate, and what is known of it, in a line.
 
     Args:
         entry: of the graph or of the predicate.
         result: of the graph.
     """
-    known = (
-        f"{entry['asked']:,} of {plural(entry['beliefs'], 'belief')} asked, {entry['inferred']:,} inferred"
-    )
-    if entry["interval"] is None:
-        return f"accuracy {percent(entry['accuracy'])}, without an interval: {known}"
-    sure = f"{percent_range(entry['interval'])} at the level {result['level']:.4g}"
-    return f"accuracy {percent(entry['accuracy'])}, {sure}: {known}"
+    known = f"{entry.asked:,} of {plural(entry.beliefs, 'belief')} asked, {entry.inferred:,} inferred"
+    if entry.interval is None:
+        return f"accuracy {percent(entry.accuracy)}, without an interval: {known}"
+    sure = f"{percent_range(entry.interval)} at the level {result.level:.4g}"
+    return f"accuracy {percent(entry.accuracy)}, {sure}: {known}"
 
 
-def _name(evaluation: State, predicate: str) -> str:
+def name_of(evaluation: State, predicate: str) -> str:
+    """Return a predicate's name for people."""
     term = evaluation.graph.beliefs.terms.find(f"<{predicate}>")
     name = readable(f"<{predicate}>") if term is None else evaluation.names.of(term)
     return printable(name, 80)
 
 
-def _title(origin: Mapping[str, Any]) -> str:
-    files = [file["path"].rpartition("/")[2] for file in origin.get("files", ()) if file["role"] == "belief"]
-    graph = (origin.get("scope") or {}).get("graph")
-    names = files or [graph or origin.get("endpoint") or "the graph"]
+def title_of(origin: RunConfig) -> str:
+    """Return what the evaluated graph is called."""
+    files = [file.name for file in origin.files if file.role == "belief"]
+    names = files or [origin.scope.graph or origin.endpoint or "the graph"]
     return printable(
         names[0] if len(names) == 1 else f"{names[0]} and {plural(len(names) - 1, 'file')} more", 80
     )
 
 
-def _how(evaluation: State, result: Mapping[str, Any]) -> list[str]:
+def _how(evaluation: State, result: Result) -> list[str]:
     settings = evaluation.settings
     chosen = METHODS[settings.method].sentence
-    sentences = [
-        f"People were asked about {chosen}: {result['asked']:,} of {plural(result['beliefs'], 'belief')}."
-    ]
-    if result["stopped"]:
-        sentences.append(_STOPS.get(result["stopped"], f"Asking stopped: {result['stopped']}."))
+    sentences = [f"People were asked about {chosen}: {result.asked:,} of {plural(result.beliefs, 'belief')}."]
+    if result.stopped:
+        sentences.append(_STOPS.get(result.stopped, f"Asking stopped: {result.stopped}."))
     else:
         sentences.append("Asking goes on; the figures are those of now.")
     sentences.append(_interval(settings, result))
-    if result["inferred"]:
+    if result.inferred:
         sentences.append(
-            f"{plural(result['inferred'], 'other belief')} got a label by inference: rules tie beliefs "
+            f"{plural(result.inferred, 'other belief')} got a label by inference: rules tie beliefs "
             "together, so that what people said of some tells of others."
         )
     sentences.append(_errors(settings))
@@ -206,11 +204,11 @@ def _how(evaluation: State, result: Mapping[str, Any]) -> list[str]:
     return sentences
 
 
-def _interval(settings: Settings, result: Mapping[str, Any]) -> str:
+def _interval(settings: Settings, result: Result) -> str:
     times = f"{100 * settings.level:.4g} times in 100"
     if not METHODS[settings.method].interval:
         return f"The method {settings.method} carries no interval."
-    if result["interval"] is None:
+    if result.interval is None:
         return "An interval is given at the end; to look at one before would spoil it."
     if METHODS[settings.method].overconfident:
         return (
@@ -252,14 +250,14 @@ def _suspects(evaluation: State) -> tuple[tuple[Suspect, ...], tuple[Suspect, ..
     low = low[np.lexsort((low, np.round(x[low], 4)))]
     wrong = [position for position, found in evaluation.findings.items() if found.outcome == FALSE]
 
-    def in_words(atom: int) -> str:
-        return printable(evaluation.names.in_words(graph.triple(atom)), 200)
-
     def suspect(position: int, why: bool) -> Suspect:
         row = int(rows[position])
-        told = reason(explain(inference, row, most=1), in_words) if why else ""
+        told = reason(explain(inference, row, most=1), evaluation.in_words) if why else ""
         return Suspect(
-            in_words(row), graph.triple(row), float(x[position]), told.replace("you said", "people said")
+            evaluation.in_words(row),
+            graph.triple(row),
+            float(x[position]),
+            told.replace("you said", "people said"),
         )
 
     return (
@@ -301,16 +299,20 @@ def _annotators(evaluation: State, record: Record) -> list[Annotator]:
     return sorted(found, key=lambda annotator: (-sum(annotator.answers.values()), annotator.name))
 
 
-def _provenance(evaluation: State, origin: Mapping[str, Any], record: Record) -> list[tuple[str, str]]:
+def _provenance(evaluation: State, origin: RunConfig, record: Record) -> list[tuple[str, str]]:
     times = sorted(verdict.time for verdict in standing(evaluation.records))
-    files = [(file["role"].replace("_", " "), file) for file in origin.get("files", ())]
-    files += [("ontology", file) for file in origin.get("ontologies", ())]
-    pairs = [(role, f"{file['path'].rpartition('/')[2]} (SHA-256 {file['sha256']})") for role, file in files]
-    if origin.get("endpoint"):
-        pairs.append(("endpoint", origin["endpoint"]))
-    scope = origin.get("scope") or {}
-    pairs += [(name, str(scope[name])) for name in ("graph", "query") if scope.get(name)]
-    pairs += [("predicate", predicate) for predicate in scope.get("predicates", ())]
+    pairs = [
+        (file.role.replace("_", " "), f"{file.name} (SHA-256 {file.sha256})")
+        for file in (*origin.files, *origin.ontologies)
+    ]
+    scope = origin.scope
+    if origin.endpoint:
+        pairs.append(("endpoint", origin.endpoint))
+    if scope.graph:
+        pairs.append(("graph", scope.graph))
+    if scope.query:
+        pairs.append(("query", scope.query))
+    pairs += [("predicate", predicate) for predicate in scope.predicates]
     pairs.append(("rules", f"{plural(len(evaluation.graph.rules), 'rule')} (SHA-256 {record.rules_digest})"))
     pairs.append(("settings", evaluation.settings.described()))
     pairs.append(("seed", str(evaluation.settings.seed)))
@@ -319,6 +321,6 @@ def _provenance(evaluation: State, origin: Mapping[str, Any], record: Record) ->
     pairs.append(
         ("work", f"about {evaluation.cost / 3600:.1f} hours, at 45 s per entity and 25 s per triple")
     )
-    pairs += [("note", note) for note in origin.get("notes", ())]
+    pairs += [("note", note) for note in origin.notes]
     pairs.append(("software", f"rdf_kgeval {version('rdf-kgeval')}"))
     return [(what, printable(value, 500)) for what, value in pairs]

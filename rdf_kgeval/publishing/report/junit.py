@@ -14,14 +14,13 @@ def junit(report: Report) -> str:
     """
     result = report.result
     suite = ElementTree.Element("testsuite", name="kgeval")
-    missed = missed_thresholds(result["accuracy"], result["interval"], report.min_accuracy, report.max_margin)
+    missed = missed_thresholds(result.accuracy, result.interval, report.min_accuracy, report.max_margin)
     _case(suite, "accuracy of the graph", summary(result, result), missed)
-    for predicate, entry in result["by_predicate"].items():
-        known = entry["asked"] + entry["inferred"] > 0
-        tested = known and entry["accuracy"] is not None
-        missed = missed_thresholds(entry["accuracy"], None, report.min_accuracy) if tested else []
+    for predicate, entry in result.by_predicate.items():
+        tested = entry.known and entry.accuracy is not None
+        missed = missed_thresholds(entry.accuracy, None, report.min_accuracy) if tested else []
         case = _case(suite, f"accuracy of {printable(predicate)}", summary(entry, result), missed)
-        if not known:
+        if not entry.known:
             ElementTree.SubElement(case, "skipped", message="no belief of it is asked or inferred")
     suite.set("tests", str(len(suite)))
     suite.set("failures", str(len(suite.findall("testcase/failure"))))

@@ -20,11 +20,11 @@ def markdown(report: Report) -> str:
         [
             (
                 report.predicates[p],
-                *(f"{e[column]:,}" for column in ("beliefs", "asked", "inferred")),
-                percent(e["accuracy"]),
-                percent_range(e["interval"]),
+                *(f"{count:,}" for count in (e.beliefs, e.asked, e.inferred)),
+                percent(e.accuracy),
+                percent_range(e.interval),
             )
-            for p, e in result["by_predicate"].items()
+            for p, e in result.by_predicate.items()
         ],
     )
     lines += ["", "## Most suspicious beliefs", "", *_list(report.suspects, report.counts[0])]

@@ -3,13 +3,15 @@
 All text that comes from a graph is escaped, in the markup and in the embedded JSON-LD.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
+from rdf_kgeval.evaluation.result import GroupResult, Result
+from rdf_kgeval.evaluation.state import State
 from rdf_kgeval.namespaces import DQV, KGE, PROV, VOID
 from rdf_kgeval.publishing.report.charts import history
-from rdf_kgeval.publishing.report.content import Report
+from rdf_kgeval.publishing.report.content import Report, name_of, summary, title_of
 from rdf_kgeval.publishing.report.templates import render
+from rdf_kgeval.runs.config import RunConfig
 from rdf_kgeval.verdicts.log import Answer
 
 FEW = 40
@@ -22,8 +24,21 @@ def page(report: Report) -> str:
         "report.html.j2",
         report=report,
         json_ld=json_ld(report),
-        history=history(report.history, report.result["interval"]),
+        history=history(report.history, report.result.interval),
         answers=list(Answer),
+        few=FEW,
+    )
+
+
+def notebook(evaluation: State, origin: RunConfig | None = None) -> str:
+    """Write the head of the report and its table of predicates, as a part of another page."""
+    result = evaluation.result()
+    return render(
+        "notebook.html.j2",
+        title=title_of(origin or RunConfig()),
+        sentence=summary(result, result),
+        result=result,
+        names={predicate: name_of(evaluation, predicate) for predicate in result.by_predicate},
         few=FEW,
     )
 
@@ -35,10 +50,10 @@ def json_ld(report: Report) -> dict[str, Any]:
         {
             "@type": "void:Dataset",
             "void:property": {"@id": predicate},
-            "void:triples": entry["beliefs"],
+            "void:triples": entry.beliefs,
             **_measurement(entry, result),
         }
-        for predicate, entry in result["by_predicate"].items()
+        for predicate, entry in result.by_predicate.items()
     ]
     return {
         "@context": {"@vocab": "https://schema.org/", "dqv": DQV, "kge": KGE, "prov": PROV, "void": VOID},
@@ -46,26 +61,26 @@ def json_ld(report: Report) -> dict[str, Any]:
         "@type": ["Dataset", "void:Dataset"],
         "name": report.title,
         "description": " ".join(report.how),
-        "void:triples": result["beliefs"],
+        "void:triples": result.beliefs,
         **_measurement(result, result),
         "void:propertyPartition": partitions,
         "prov:wasUsedBy": {"@id": report.name, "@type": "kge:Evaluation"},
     }
 
 
-def _measurement(entry: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str, Any]:
-    if entry["accuracy"] is None:
+def _measurement(entry: GroupResult | Result, result: Result) -> dict[str, Any]:
+    if entry.accuracy is None:
         return {}
     found = {
         "@type": "dqv:QualityMeasurement",
         "dqv:isMeasurementOf": {"@id": "kge:accuracy"},
-        "dqv:value": entry["accuracy"],
-        "kge:method": f"{result['policy']}/{result['estimator']}",
-        "kge:population": entry["beliefs"],
-        "kge:sampleSize": entry["asked"],
-        "kge:inferred": entry["inferred"],
+        "dqv:value": entry.accuracy,
+        "kge:method": result.method,
+        "kge:population": entry.beliefs,
+        "kge:sampleSize": entry.asked,
+        "kge:inferred": entry.inferred,
     }
-    if entry["interval"] is not None:
-        low, high = entry["interval"]
-        found |= {"kge:lower": low, "kge:upper": high, "kge:level": result["level"]}
+    if entry.interval is not None:
+        low, high = entry.interval
+        found |= {"kge:lower": low, "kge:upper": high, "kge:level": result.level}
     return {"dqv:hasQualityMeasurement": found}

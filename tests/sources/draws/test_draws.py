@@ -22,7 +22,8 @@ from rdf_kgeval.evaluation.methods import METHODS
 from rdf_kgeval.evaluation.settings import Settings
 from rdf_kgeval.pipeline import Evaluation, evaluation_of, open_evaluation, prepare
 from rdf_kgeval.runs.create import Coupling
-from rdf_kgeval.runs.run import Run, draw_further, look_for_changes, open_run
+from rdf_kgeval.runs.drawing import draw_more, look_for_changes
+from rdf_kgeval.runs.run import Run, open_run
 from rdf_kgeval.sources.draws.census import take_census
 from rdf_kgeval.sources.draws.log import (
     CensusRecord,
@@ -87,7 +88,7 @@ def finish(run: Run, server: FaultyStore, **options: object) -> Evaluation:
             assert consult(evaluation, Planted())  # type: ignore[arg-type]
         if not evaluation.short:
             return evaluation
-        run = draw_further(run, evaluation.short, server.endpoint(QUICK), lambda *_: None)
+        run = draw_more(run, evaluation.short, server.endpoint(QUICK), lambda *_: None)
 
 
 @given(quads=strategies.quads, seed=st.integers(0, 5), share=st.floats(0, 1))
@@ -340,7 +341,7 @@ def test_hubs_are_cut_with_a_note(tmp_path: Path) -> None:
         for entity in r.cut
     }
     assert cut == {f"<{EX}hub>"}
-    assert any("only a part of what stands around 1 much-used" in note for note in run.config["notes"])
+    assert any("only a part of what stands around 1 much-used" in note for note in run.config.notes)
 
 
 @pytest.mark.parametrize("said", [True, False])
@@ -405,7 +406,7 @@ def test_counts_that_take_too_long_are_made_one_by_one(tmp_path: Path) -> None:
     run = make(server, tmp_path / "run", predicates=[f"{EX}p0", f"{EX}p2"])
     assert run.beliefs.population() == {f"{EX}p2": 500, f"{EX}p0": 100}
     assert any(
-        "could not count its triples by predicate in time; each predicate" in n for n in run.config["notes"]
+        "could not count its triples by predicate in time; each predicate" in n for n in run.config.notes
     )
 
 
@@ -419,7 +420,7 @@ def test_void_statistics_stand_in_for_counts_and_it_is_said(tmp_path: Path) -> N
     run = make(server, tmp_path / "run")
     evaluation = finish(run, server)
     assert run.beliefs.n_population == 700
-    assert any("VoID statistics, which somebody else made" in note for note in run.config["notes"])
+    assert any("VoID statistics, which somebody else made" in note for note in run.config.notes)
     assert evaluation.interval
 
 
@@ -470,7 +471,7 @@ def test_a_store_that_changes_during_the_evaluation_is_reported(tmp_path: Path) 
     assert look_for_changes(run, endpoint, lambda *_: None) is None
     evaluation = finish(run, server)
     assert evaluation.interval
-    assert open_run(run.folder).config["notes"] == [said]
+    assert open_run(run.folder).config.notes == (said,)
 
 
 def test_an_endpoint_that_dies_between_draws_loses_nothing(tmp_path: Path) -> None:
@@ -483,7 +484,7 @@ def test_an_endpoint_that_dies_between_draws_loses_nothing(tmp_path: Path) -> No
     assert evaluation.short
     assert before["asked"] > 20
     with pytest.raises(EndpointError, match=r"all answers are kept: the same command\s+goes on from here"):
-        draw_further(run, evaluation.short, gone, lambda *_: None)
+        draw_more(run, evaluation.short, gone, lambda *_: None)
     assert evaluation_of(open_run(run.folder), evaluation.records).to_json() == before
     server = FaultyStore(lines(6000))
     done = finish(open_run(run.folder), server)
