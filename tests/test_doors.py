@@ -27,6 +27,7 @@ from rdf_kgeval.evaluation.simulation import gold_labels, simulate
 from rdf_kgeval.evaluation.state import State
 from rdf_kgeval.publishing.outputs import OUTPUTS
 from rdf_kgeval.publishing.report.content import gather
+from rdf_kgeval.runs.config import InputFile, RunConfig
 from rdf_kgeval.sources.load import SOURCES, Reading, open_source
 from rdf_kgeval.verdicts.aggregation import AGGREGATORS, Aggregator
 from rdf_kgeval.verdicts.gold import read_gold
@@ -170,7 +171,7 @@ def test_a_source_leaves_hostile_literals_unchanged(name: str, tmp_path: Path) -
 # OUTPUTS: determinism, escaping
 
 ATTACK = '<script>alert("x")</script><img src=x onerror=alert(1)>]]>'
-ORIGIN = {"files": [{"path": f"{ATTACK}.ttl", "role": "belief", "sha256": "0" * 64}], "notes": [ATTACK]}
+ORIGIN = RunConfig(files=(InputFile(path=f"{ATTACK}.ttl", role="belief", sha256="0" * 64),), notes=(ATTACK,))
 
 
 class Tags(HTMLParser):
