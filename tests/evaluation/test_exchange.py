@@ -249,5 +249,7 @@ def test_notes_and_sources_come_back_with_the_answers(tool: str, tmp_path: Path)
 def test_a_source_that_is_no_web_page_is_one_sentence_with_its_line(tmp_path: Path) -> None:
     file = tmp_path / "results.csv"
     file.write_text(f"task,label,source\n{'a' * 64},true,javascript:alert(1)\n")
-    with pytest.raises(InputError, match="results.csv, line 2: the source .* is not the address of a web page"):
+    with pytest.raises(
+        InputError, match=r"results.csv, line 2: the source .* is not the address of a web page"
+    ):
         read_results(file)
