@@ -49,14 +49,15 @@ def evaluate_part(context: Any, part: Any) -> NoReturn:
 
 def _calls(part: Any) -> Iterator[Any]:
     """Yield the calls of functions in our namespace, except those that another server evaluates."""
-    todo, seen = [part], set()
+    todo: list[Any] = [part]
+    seen: set[int] = set()
     while todo:
         one = todo.pop()
         if not isinstance(one, (dict, list, tuple)) or id(one) in seen:
             continue
         seen.add(id(one))
         name = getattr(one, "name", None)
-        if name == "Function" and str(one.iri).startswith(KGE):
+        if name == "Function" and str(getattr(one, "iri", "")).startswith(KGE):
             yield one
         if name != "ServiceGraphPattern":
             todo += reversed(list(one.values() if isinstance(one, dict) else one))
