@@ -22,7 +22,8 @@ import sys
 import typer
 
 from rdf_kgeval.cli import annotate, compare, demo, evaluate, infer, init, mine, publish
-from rdf_kgeval.cli.terminal import say
+from rdf_kgeval.cli.terminal import progress_bar, say
+from rdf_kgeval.common import jit
 from rdf_kgeval.errors import KgevalError
 
 app = typer.Typer(
@@ -65,6 +66,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    jit.show = progress_bar
     try:
         app()
     except KgevalError as error:

@@ -2,10 +2,10 @@
 
 import logging
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from rdf_kgeval.common.jit import threads
 from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.common.text import plural
 from rdf_kgeval.common.types import Bools, Float64s, Int32s, Int64s
@@ -34,7 +34,7 @@ class PathMiner:
         costs = self._bounded_costs([q for q, length in tasks if length == 3])
         done = 0
         found: list[MinedRule] = []
-        with ThreadPoolExecutor(self._threads) as pool:
+        with threads(self._threads) as pool:
             limits = [costs.get(q) if length == 3 else None for q, length in tasks]
             for part in pool.map(self._paths_of, *zip(*tasks, strict=True), limits):
                 found += part
