@@ -52,6 +52,16 @@ Prefix = Annotated[
 ]
 
 
+AnnotationsOption = Annotated[
+    str,
+    typer.Option(
+        metavar="known|asked|wrong|all",
+        help="Which beliefs the record annotates: those asked about, those held to be wrong, both and all "
+        "others with an inferred label (known), or all.",
+    ),
+]
+
+
 def _configure(context: typer.Context, path: Path | None) -> Path | None:
     """Take defaults from a configuration file."""
     if path is not None:
@@ -289,6 +299,7 @@ class OutputOptions:
     update_endpoint: Annotated[
         str | None, typer.Option(metavar="URL", help="Where the endpoint takes updates, if elsewhere.")
     ] = None
+    annotations: AnnotationsOption = "known"
     report: Annotated[Path | None, typer.Option(metavar="F.html", help="Write the report here.")] = None
 
 

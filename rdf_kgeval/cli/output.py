@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rdf_kgeval.evaluation.result import Result
     from rdf_kgeval.evaluation.state import State
     from rdf_kgeval.pipeline import Evaluation
-    from rdf_kgeval.publishing.rdf import RecordOptions
+    from rdf_kgeval.publishing.rdf import Annotations, RecordOptions
     from rdf_kgeval.runs.run import Run
 
 
@@ -82,6 +82,7 @@ def check_output(output: OutputOptions, *, has_store: bool) -> None:
     """Raise an error for output that could not be written, before anything takes time."""
     from rdf_kgeval.beliefs.terms import iri_term
 
+    chosen_annotations(output.annotations)
     if output.publish is not None:
         from rdf_kgeval.publishing.rdf import format_of
 
@@ -97,12 +98,24 @@ def check_output(output: OutputOptions, *, has_store: bool) -> None:
 
 def deliver(run: "Run", evaluation: "Evaluation", output: OutputOptions, endpoint: str | None = None) -> None:
     """Publish, write back and report, as far as asked for."""
+    from rdf_kgeval.publishing.rdf import RecordOptions
+
+    options = RecordOptions(annotations=chosen_annotations(output.annotations))
     if output.publish is not None:
-        publish_to(evaluation, output.publish)
+        publish_to(evaluation, output.publish, options)
     if output.write_back is not None:
-        write_back_to(run, evaluation, output.write_back, endpoint, output.update_endpoint)
+        write_back_to(run, evaluation, output.write_back, endpoint, output.update_endpoint, options)
     if output.report is not None:
         report_to(evaluation, output.report)
+
+
+def chosen_annotations(name: str) -> "Annotations":
+    """Return which beliefs the user wants annotated."""
+    from rdf_kgeval.publishing.record import Annotations
+
+    if name not in tuple(Annotations):
+        raise typer.BadParameter(f"annotations are {', '.join(Annotations)}")
+    return Annotations(name)
 
 
 def publish_to(evaluation: "Evaluation", path: Path, options: "RecordOptions | None" = None) -> None:

@@ -5,8 +5,15 @@ from typing import Annotated
 
 import typer
 
-from rdf_kgeval.cli.options import MaxMargin, MinAccuracy, OutputOptions, RunArgument
-from rdf_kgeval.cli.output import check, check_output, publish_to, report_to, write_back_to
+from rdf_kgeval.cli.options import AnnotationsOption, MaxMargin, MinAccuracy, OutputOptions, RunArgument
+from rdf_kgeval.cli.output import (
+    check,
+    check_output,
+    chosen_annotations,
+    publish_to,
+    report_to,
+    write_back_to,
+)
 from rdf_kgeval.publishing.outputs import OUTPUTS
 
 _FORMATS = ", or ".join(", ".join(entry.sentence for entry in OUTPUTS.values()).rsplit(", ", 1)) + "."
@@ -29,13 +36,7 @@ def publish(
     update_endpoint: Annotated[
         str | None, typer.Option(metavar="URL", help="Where the store takes updates, if elsewhere.")
     ] = None,
-    annotations: Annotated[
-        str | None,
-        typer.Option(
-            metavar="asked|wrong|all",
-            help="Which beliefs to annotate: by default all; above 100,000, the asked and the wrong ones.",
-        ),
-    ] = None,
+    annotations: AnnotationsOption = "known",
     form: Annotated[
         str,
         typer.Option(
@@ -43,10 +44,14 @@ def publish(
         ),
     ] = "reification",
     base: Annotated[
-        str | None, typer.Option(metavar="IRI", help="What the record's names start with.")
+        str | None,
+        typer.Option(metavar="IRI", help="What the record's names start with; by default they are UUIDs."),
     ] = None,
     dataset: Annotated[
         str | None, typer.Option(metavar="IRI", help="The name of the evaluated dataset.")
+    ] = None,
+    license_: Annotated[
+        str | None, typer.Option("--license", metavar="IRI", help="The licence of the record.")
     ] = None,
     name_annotators: Annotated[
         bool, typer.Option("--name-annotators", help="Publish the annotators' names.")
@@ -62,21 +67,21 @@ def publish(
 
       kgeval publish run --write-back http://example.org/evaluation --endpoint http://localhost:8890/sparql-auth
     """
+    from rdf_kgeval.beliefs.terms import iri_term
     from rdf_kgeval.pipeline import read_evaluation
-    from rdf_kgeval.publishing.rdf import Annotations, Form, RecordOptions
+    from rdf_kgeval.publishing.rdf import Form, RecordOptions
     from rdf_kgeval.runs.run import open_run
 
     if output is None and write_back is None:
         raise typer.BadParameter("give --output FILE, --write-back GRAPH-IRI, or both")
-    if annotations not in (None, *Annotations):
-        raise typer.BadParameter(f"annotations are {', '.join(Annotations)}")
     if form not in tuple(Form):
         raise typer.BadParameter(f"the form is one of {', '.join(Form)}")
     options = RecordOptions(
-        annotations=Annotations(annotations) if annotations else None,
+        annotations=chosen_annotations(annotations),
         form=Form(form),
         base=base,
         dataset=dataset,
+        license=iri_term(license_) if license_ else None,
         name_annotators=name_annotators,
     )
     opened = open_run(run)
