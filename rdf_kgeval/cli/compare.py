@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from rdf_kgeval.cli.options import AsJson, Chosen, Config, RunArgument, SourceOptions, takes
+from rdf_kgeval.cli.output import check_folder
 from rdf_kgeval.cli.terminal import print_json, progress_bar
 from rdf_kgeval.common.disk import write_text
 from rdf_kgeval.evaluation.settings import Settings, methods_of
@@ -79,7 +80,10 @@ def compare(
     processes: Annotated[int, typer.Option(min=1, metavar="N", help="How many runs at once.")] = (
         os.cpu_count() or 1
     ),
-    report: Annotated[Path | None, typer.Option(metavar="F.html", help="Write the plots here.")] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(metavar="F.html", help="Write the plots here; .md and .csv get the table alone."),
+    ] = None,
     as_json: AsJson = False,
     config: Config = None,
     method: Chosen,
@@ -96,6 +100,12 @@ def compare(
     from rdf_kgeval.runs.run import open_run
     from rdf_kgeval.verdicts.gold import read_gold
 
+    if report is not None:
+        from rdf_kgeval.common.disk import by_ending
+        from rdf_kgeval.publishing.report.comparison import COMPARISONS
+
+        check_folder(report)
+        write = by_ending(report, COMPARISONS)
     chosen = methods_of(methods, budget=budget, **method)
     with tempfile.TemporaryDirectory(prefix="kgeval-") as name:
         folder = Path(name) / "run"
@@ -108,9 +118,7 @@ def compare(
             )
     rows = summarise(trials)
     if report is not None:
-        from rdf_kgeval.publishing.report.comparison import comparison_page
-
-        write_text(report, comparison_page(trials, rows, float(gold.mean())))
+        write_text(report, write(trials, rows, float(gold.mean())))
     if as_json:
         print_json({"rows": rows})
     else:

@@ -300,7 +300,10 @@ class OutputOptions:
         str | None, typer.Option(metavar="URL", help="Where the endpoint takes updates, if elsewhere.")
     ] = None
     annotations: AnnotationsOption = "known"
-    report: Annotated[Path | None, typer.Option(metavar="F.html", help="Write the report here.")] = None
+    report: Annotated[
+        Path | None,
+        typer.Option(metavar="F.html", help="Write the report here: .html, .md, .xml (JUnit) or .csv."),
+    ] = None
 
 
 def _plain(value: Any) -> Any:

@@ -16,7 +16,7 @@ from rdf_kgeval.cli.output import (
 )
 from rdf_kgeval.publishing.outputs import OUTPUTS
 
-_FORMATS = ", or ".join(", ".join(entry.sentence for entry in OUTPUTS.values()).rsplit(", ", 1)) + "."
+_ENDINGS = ", ".join(f"{output.ending} is {output.sentence}" for output in OUTPUTS.values())
 
 
 def publish(
@@ -98,10 +98,13 @@ def publish(
 
 def report(
     run: RunArgument,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="F.html", help="Write it here.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="F.html", help=f"Write it here: {_ENDINGS}.")
+    ],
     format_: Annotated[
-        str, typer.Option("--format", metavar="|".join(OUTPUTS), help=_FORMATS[:1].upper() + _FORMATS[1:])
-    ] = "html",
+        str | None,
+        typer.Option("--format", metavar="|".join(OUTPUTS), hidden=True, help="Instead of the ending."),
+    ] = None,
     min_accuracy: MinAccuracy = None,
     max_margin: MaxMargin = None,
 ) -> None:
@@ -110,15 +113,15 @@ def report(
     Examples:
       kgeval report run -o report.html
 
-      kgeval report run -o report.xml --format junit --min-accuracy 0.9
+      kgeval report run -o report.xml --min-accuracy 0.9
     """
     from rdf_kgeval.pipeline import read_evaluation
     from rdf_kgeval.runs.run import open_run
 
-    if format_ not in OUTPUTS:
+    if format_ is not None and format_ not in OUTPUTS:
         *names, last = OUTPUTS
         raise typer.BadParameter(f"the format is {', '.join(names)} or {last}")
-    check_output(OutputOptions(report=output), has_store=False)
+    check_output(OutputOptions(report=output), has_store=False, report_format=format_)
     opened = open_run(run)
     evaluation = read_evaluation(opened)
     report_to(evaluation, output, format_, min_accuracy=min_accuracy, max_margin=max_margin)

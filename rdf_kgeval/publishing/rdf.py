@@ -7,7 +7,7 @@ from typing import IO, TYPE_CHECKING
 import pyoxigraph as ox
 
 from rdf_kgeval.beliefs.terms import to_rdflib
-from rdf_kgeval.common.disk import replacing
+from rdf_kgeval.common.disk import by_ending, replacing
 from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
@@ -88,13 +88,7 @@ def format_of(path: Path) -> ox.RdfFormat:
     Raises:
         InputError: it is none in which a record can be written.
     """
-    suffix = path.suffix.lower()
-    if suffix not in WRITTEN:
-        raise InputError(
-            f"the format of {printable(str(path))} cannot be told from its name; "
-            f"end it in {', '.join(WRITTEN)}"
-        )
-    return FORMATS[suffix]
+    return by_ending(path, {suffix: FORMATS[suffix] for suffix in WRITTEN})
 
 
 def publish(
