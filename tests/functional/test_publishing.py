@@ -175,7 +175,7 @@ def test_publish_and_report(folder: Path) -> None:
     assert command("report", "run", "-o", "r.md", cwd=folder).returncode == 0
     assert (folder / "r.md").read_text().startswith("# How much of kg.ttl is true?\n")
     assert command("report", "run", "-o", "r.csv", cwd=folder).returncode == 0
-    rows = list(csv.DictReader((folder / "r.csv").open()))
+    rows = list(csv.DictReader((folder / "r.csv").read_text().splitlines()))
     assert [row["predicate"] for row in rows] == ["", *result["by_predicate"]]
     assert [float(row["accuracy"]) for row in rows] == [
         result["accuracy"],
