@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rdf_kgeval.cli.terminal import progress_bar, say
+from rdf_kgeval.cli.terminal import progress_bar, say, say_loaded
 from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.errors import InputError
 
@@ -93,7 +93,9 @@ def mine(
                 scope=Scope.of(predicates=[], graph=graph, scope=None),
                 format=input_format,
             )
-            beliefs = load(sources, Path(pages) / "pages", progress).beliefs
+            loaded = load(sources, Path(pages) / "pages", progress)
+            beliefs = loaded.beliefs
+            say_loaded(beliefs.accounts, loaded.notes)
         mined = mine_rules(beliefs, options, known=known, progress=progress)
     if not mined:
         raise InputError(
