@@ -86,7 +86,7 @@ def prepare(
     with new_run(folder, memory_limit) as draft, show() as progress:
         draft.read(sources, rules, coupling, progress)
         draft.couple(rules, coupling, progress)
-        draft.save(sources, coupling, lang, settings, options)
+        draft.save(coupling, lang, settings, options)
     return open_run(folder, coupling.engine)
 
 

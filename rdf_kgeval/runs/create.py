@@ -110,14 +110,13 @@ class Draft:
 
     def save(
         self,
-        sources: Sources,
         coupling: Coupling,
         lang: str,
         settings: Settings | None = None,
         options: Mapping[str, object] | None = None,
     ) -> None:
         """Write everything and put the run in its place."""
-        layout = self._layout
+        layout, sources = self._layout, self.loaded.sources
         partial = layout.folder
         if sources.in_place:
             save_graph(layout, self.graph)
@@ -130,7 +129,7 @@ class Draft:
         if self._space.note:
             self._note(self._space.note)
         config = replace(
-            _config(sources, coupling, self.loaded, lang),
+            _config(coupling, self.loaded, lang),
             memory_limit=self._memory_limit,
             sha256={} if sources.in_place else digests(partial),
             options=None if options is None else dict(options),
@@ -175,7 +174,8 @@ def _couple(
             notes = [*notes, f"these rules have too many groundings; the surest {len(rules):,} are used"]
 
 
-def _config(sources: Sources, coupling: Coupling, loaded: Loaded, lang: str) -> RunConfig:
+def _config(coupling: Coupling, loaded: Loaded, lang: str) -> RunConfig:
+    sources = loaded.sources
     scope, endpoint, drawn = sources.scope, sources.endpoint, sources.in_place
     in_place = None
     if drawn and endpoint:
@@ -209,6 +209,7 @@ def _config(sources: Sources, coupling: Coupling, loaded: Loaded, lang: str) -> 
         accounts=loaded.beliefs.accounts,
         in_place=in_place,
         evaluation={"seed": drawn.seed} if drawn else None,
+        prefixes=loaded.beliefs.prefixes.declared,
     )
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from rdf_kgeval.beliefs.accounts import LINKS, NAMES, RECORDS, SCHEMA
+from rdf_kgeval.beliefs.prefixes import Prefixes
 from rdf_kgeval.beliefs.table import Beliefs
-from rdf_kgeval.beliefs.terms import local_name
 from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.common.types import Bools, Int32s, UInt8s
 from rdf_kgeval.namespaces import OWL, RDF, RDF_TYPE, RDFS
@@ -74,29 +74,23 @@ def unjudged(beliefs: Beliefs, label_properties: Sequence[str]) -> UInt8s:
     return reason
 
 
-def describe(predicates: Mapping[str, int]) -> str:
+def describe(predicates: Mapping[str, int], prefixes: Prefixes) -> str:
     """Say in a note which predicates are left out, those with most triples first.
 
     Args:
         predicates: the number of triples by predicate IRI, most first.
+        prefixes: to write them with.
     """
-    named = [f"{_in_short(name)} ({count:,})" for name, count in list(predicates.items())[:_NAMED]]
+    named = [
+        f"{'types of the schema' if p == RDF_TYPE else printable(prefixes.shorten(p), 80)} ({count:,})"
+        for p, count in list(predicates.items())[:_NAMED]
+    ]
     more = len(predicates) - _NAMED
     names = ", ".join([*named, *([plural(more, "more predicate")] if more > 0 else [])])
     return (
         f"nobody is asked about {names}: people can hardly judge them; --predicate IRI or --scope F.rq names "
         "what to ask about"
     )
-
-
-def _in_short(predicate: str) -> str:
-    if predicate == RDF_TYPE:
-        return "types of the schema"
-    for prefix, spaces in _list()["prefixes"].items():
-        for space in spaces:
-            if predicate.startswith(space):
-                return printable(f"{prefix}:{predicate.removeprefix(space)}", 60)
-    return printable(local_name(predicate) or predicate, 60)
 
 
 def is_schema(beliefs: Beliefs) -> Bools:

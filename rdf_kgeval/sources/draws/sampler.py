@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 from rdf_kgeval.beliefs.accounts import BLANK_NODES, INVALID
+from rdf_kgeval.beliefs.prefixes import Prefixes
 from rdf_kgeval.beliefs.sampling_frame import LARGE
 from rdf_kgeval.beliefs.table import Beliefs
 from rdf_kgeval.beliefs.terms import iri
@@ -202,7 +203,7 @@ class InPlaceSampler:
         if population is None:
             self._progress("counting", 0, None)
             census = take_census(self._endpoint, self._pool)
-            sizes, left_out, notes = self._judged(census)
+            sizes, left_out, notes = self._judged(census, context.prefixes)
             population = CensusRecord(
                 sizes=sizes,
                 triples=census.triples if census.exact else {},
@@ -218,7 +219,7 @@ class InPlaceSampler:
             self._log.append(population)
         return population
 
-    def _judged(self, census: Census) -> tuple[dict[str, int], dict[str, int], list[str]]:
+    def _judged(self, census: Census, prefixes: Prefixes) -> tuple[dict[str, int], dict[str, int], list[str]]:
         """Leave out the predicates that nobody can judge, unless the user names some or there are no others.
 
         Returns:
@@ -237,7 +238,7 @@ class InPlaceSampler:
         for predicate, size in unjudged.items():
             left_out[reasons[predicate]] += size
         by_size = sorted(unjudged.items(), key=lambda item: (-item[1], item[0]))
-        return judged, dict(+left_out), [describe({iri(p): n for p, n in by_size})]
+        return judged, dict(+left_out), [describe({iri(p): n for p, n in by_size}, prefixes)]
 
     def _draw(self, population: CensusRecord, goal: Mapping[str, int]) -> None:
         drawer = open_drawer(self._endpoint, self._pool, population)
