@@ -32,10 +32,10 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.", rich_help_pa
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.")]
 
 
-def share(text: str) -> float:
-    """Parse a share for Typer."""
+def share(value: str | float) -> float:
+    """Parse a share for Typer; a default comes as a number."""
     try:
-        return parse_share(text)
+        return parse_share(str(value))
     except InputError as error:
         raise typer.BadParameter(str(error)) from error
 
