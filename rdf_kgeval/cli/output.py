@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from rdf_kgeval.cli.options import OutputOptions
-from rdf_kgeval.cli.terminal import print_json, progress_bar, say
+from rdf_kgeval.cli.terminal import complain, print_json, progress_bar, say
 from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.evaluation.result import missed_thresholds
@@ -20,17 +20,23 @@ if TYPE_CHECKING:
     from rdf_kgeval.runs.run import Run
 
 
-def report(evaluation: "State", as_json: bool, seconds: float, *, by_predicate: bool = True) -> None:
+def report(evaluation: "Evaluation", as_json: bool, seconds: float, *, by_predicate: bool = True) -> None:
     """Print the result."""
     from rich.console import Console
 
     result = evaluation.result()
     if as_json:
-        print_json({**result.to_json(), "seconds": seconds})
+        print_json({**result.to_json(), **accounts_json(evaluation), "seconds": seconds})
         return
     Console().print(sentence(result), highlight=False, soft_wrap=True)
     if by_predicate:
         print_groups("predicate", {name: group.to_json() for name, group in result.by_predicate.items()})
+
+
+def accounts_json(evaluation: "Evaluation") -> dict[str, Any]:
+    """Return what became of every triple read, as `--json` prints it; nothing for runs of older versions."""
+    accounts = evaluation.accounts
+    return accounts.to_json() if accounts else {}
 
 
 def print_groups(title: str, groups: dict[str, dict[str, Any]]) -> None:
@@ -75,7 +81,7 @@ def check(evaluation: "State", min_accuracy: float | None, max_margin: float | N
     """Exit with code 3 if a threshold of the user is missed."""
     missed = missed_thresholds(evaluation.accuracy, evaluation.interval, min_accuracy, max_margin)
     if missed:
-        say(f"kgeval: {' and '.join(missed)}")
+        complain(f"kgeval: {' and '.join(missed)}")
         raise typer.Exit(3)
 
 
