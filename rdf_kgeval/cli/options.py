@@ -70,15 +70,16 @@ Prefix = Annotated[
 ]
 
 
-AnnotationsOption = Annotated[
-    str,
-    typer.Option(
+def _annotations(panel: str | None = None) -> Any:
+    return typer.Option(
         metavar="known|asked|wrong|all",
         help="Which beliefs the record annotates: those asked about, those held to be wrong, both and all "
         "others with an inferred label (known), or all.",
-        rich_help_panel=OUTPUT,
-    ),
-]
+        rich_help_panel=panel,
+    )
+
+
+AnnotationsOption = Annotated[str, _annotations()]
 
 
 def _configure(context: typer.Context, path: Path | None) -> Path | None:
@@ -418,7 +419,7 @@ class OutputOptions:
             rich_help_panel=OUTPUT,
         ),
     ] = None
-    annotations: AnnotationsOption = "known"
+    annotations: Annotated[str, _annotations(OUTPUT)] = "known"
 
 
 def _plain(value: Any) -> Any:
