@@ -114,8 +114,7 @@ def _sampler(
                 f"the run {printable(str(run.folder))} does not keep the secret in the endpoint's URL; go on "
                 "with kgeval evaluate --endpoint URL --in-place --run"
             )
-        deadline = max(600.0, drawn.timeout)
-        retry = RetryPolicy(timeout=drawn.timeout, deadline=deadline, rate=drawn.rate)
+        retry = RetryPolicy(timeout=drawn.timeout, rate=drawn.rate)
         endpoint = Endpoint(config.endpoint, retry=retry)
     query = config.scope.query
     scope = Scope(

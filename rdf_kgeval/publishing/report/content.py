@@ -15,7 +15,7 @@ from rdf_kgeval.evaluation.methods import METHODS
 from rdf_kgeval.evaluation.procedure import Point
 from rdf_kgeval.evaluation.result import GroupResult, Result
 from rdf_kgeval.evaluation.settings import Settings
-from rdf_kgeval.evaluation.state import State
+from rdf_kgeval.evaluation.state import IDENTIFY, VERIFY, State
 from rdf_kgeval.inference.explanation import explain, reason
 from rdf_kgeval.inference.model import UNKNOWN
 from rdf_kgeval.inference.rule_weights import track_rules
@@ -318,9 +318,8 @@ def _provenance(evaluation: State, origin: RunConfig, record: Record) -> list[tu
     pairs.append(("seed", str(evaluation.settings.seed)))
     if times:
         pairs.append(("first and last answer", f"{times[0]} to {times[-1]}"))
-    pairs.append(
-        ("work", f"about {evaluation.cost / 3600:.1f} hours, at 45 s per entity and 25 s per triple")
-    )
+    pace = f"at {IDENTIFY:g} s per entity and {VERIFY:g} s per triple"
+    pairs.append(("work", f"about {evaluation.cost / 3600:.1f} hours, {pace}"))
     pairs += [("note", note) for note in origin.notes]
     pairs.append(("software", f"rdf_kgeval {version('rdf-kgeval')}"))
     return [(what, printable(value, 500)) for what, value in pairs]
