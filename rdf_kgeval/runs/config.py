@@ -45,7 +45,7 @@ class ScopeConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LabelConfig:
+class NameConfig:
     """Where names for people come from."""
 
     properties: tuple[str, ...] = ()
@@ -81,7 +81,7 @@ class RunConfig:
     endpoint: str | None = None
     """URL of the endpoint, with secrets redacted."""
     scope: ScopeConfig = field(default_factory=ScopeConfig)
-    labels: LabelConfig = field(default_factory=LabelConfig)
+    labels: NameConfig = field(default_factory=NameConfig)
     notes: tuple[str, ...] = ()
     """Sentences that the user should know about the sources."""
     memory_limit: int | None = None
@@ -122,7 +122,7 @@ class RunConfig:
                 discover=entries.get("discover", False),
                 endpoint=entries["endpoint"],
                 scope=ScopeConfig(**{**scope, "predicates": tuple(scope["predicates"])}),
-                labels=LabelConfig(**{**labels, "properties": tuple(labels["properties"])}),
+                labels=NameConfig(**{**labels, "properties": tuple(labels["properties"])}),
                 notes=tuple(entries["notes"]),
                 memory_limit=entries["memory_limit"],
                 sha256=entries["sha256"],

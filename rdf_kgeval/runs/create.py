@@ -28,7 +28,7 @@ from rdf_kgeval.runs.config import (
     ONTOLOGY,
     InPlaceConfig,
     InputFile,
-    LabelConfig,
+    NameConfig,
     RunConfig,
     ScopeConfig,
     digests,
@@ -36,7 +36,7 @@ from rdf_kgeval.runs.config import (
 )
 from rdf_kgeval.runs.discovery import propose_rules, propose_scope
 from rdf_kgeval.runs.drawing import draw_first
-from rdf_kgeval.runs.drawn import save_graph
+from rdf_kgeval.runs.drawn_graph import save_graph
 from rdf_kgeval.runs.layout import RunLayout
 from rdf_kgeval.sources.load import Loaded, Sources, load
 
@@ -212,7 +212,7 @@ def _config(coupling: Coupling, loaded: Loaded, lang: str) -> RunConfig:
             graph=scope.graph,
             query=scope.query.text if scope.query else None,
         ),
-        labels=LabelConfig(properties=tuple(sources.label_properties), lang=lang),
+        labels=NameConfig(properties=tuple(sources.label_properties), lang=lang),
         notes=tuple(loaded.notes),
         in_place=in_place,
         evaluation={"seed": drawn.seed} if drawn else None,

@@ -10,7 +10,7 @@ from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import EndpointError, RunError
 from rdf_kgeval.rules.rule import Rule, to_json
 from rdf_kgeval.runs.config import InPlaceConfig
-from rdf_kgeval.runs.drawn import make_graph, read_drawn_rules, read_notes, save_graph
+from rdf_kgeval.runs.drawn_graph import couple_drawn, read_drawn_rules, read_notes, save_graph
 from rdf_kgeval.runs.layout import RunLayout
 from rdf_kgeval.runs.run import Run
 from rdf_kgeval.sources.draws.log import DrawLog
@@ -72,7 +72,7 @@ def draw_more(run: Run, short: Iterable[str], endpoint: Endpoint | None, progres
     try:
         with DrawLog(run.layout.draws) as log:
             _sampler(run, drawn, log, endpoint, progress).extend(short)
-            graph = make_graph(run.layout, log.records, drawn.max_groundings, run.beliefs.prefixes)
+            graph = couple_drawn(run.layout, log.records, drawn.max_groundings, run.beliefs.prefixes)
     except EndpointError as error:
         raise type(error)(
             f"{error} (the sample is used up and more must be drawn; all answers are kept: the same command "
@@ -90,7 +90,7 @@ def look_for_changes(run: Run, endpoint: Endpoint | None, progress: Progress) ->
         with DrawLog(run.layout.draws) as log:
             found = _sampler(run, drawn, log, endpoint, progress).notice_change()
             prefixes = run.beliefs.prefixes
-            graph = make_graph(run.layout, log.records, drawn.max_groundings, prefixes) if found else None
+            graph = couple_drawn(run.layout, log.records, drawn.max_groundings, prefixes) if found else None
     except EndpointError as error:
         return f"whether the store has changed since it was counted is not known: {error}"
     if graph:

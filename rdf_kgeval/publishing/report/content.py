@@ -49,7 +49,7 @@ class Suspect:
 
 
 @dataclass(frozen=True)
-class Trusted:
+class RuleRecord:
     """A rule, and how it fared under the verdicts."""
 
     name: str
@@ -84,7 +84,7 @@ class Report:
     wrong: tuple[Suspect, ...]
     counts: tuple[int, int]
     """How many suspects and wrong ones there are in all."""
-    rules: tuple[Trusted, ...]
+    rules: tuple[RuleRecord, ...]
     annotators: tuple[Annotator, ...]
     provenance: tuple[tuple[str, str], ...]
     """Pairs of what and its value."""
@@ -267,12 +267,12 @@ def _suspects(evaluation: State) -> tuple[tuple[Suspect, ...], tuple[Suspect, ..
     )
 
 
-def _rules(evaluation: State) -> list[Trusted]:
+def _rules(evaluation: State) -> list[RuleRecord]:
     """The rules that tie something, those that failed most first."""
     graph = evaluation.graph
     tracks = track_rules(graph, evaluation.known()) if graph.rules else []
     found = [
-        Trusted(
+        RuleRecord(
             name=printable(rule.summary or rule.id, 200),
             groundings=int(n),
             strength=f"{rule.trust:.3g}" if rule.weight is None else f"weight {rule.weight:.3g}",
