@@ -244,7 +244,7 @@ def _coverage(evaluation: State) -> dict[str, int]:
 
 
 def _suspects(evaluation: State) -> tuple[tuple[Suspect, ...], tuple[Suspect, ...], tuple[int, int]]:
-    """Beliefs of low soft truth that nobody was asked about, and beliefs that people called wrong."""
+    """List beliefs of low soft truth that nobody was asked about, and beliefs that people called wrong."""
     graph, inference = evaluation.graph, evaluation.inference
     rows = graph.beliefs.rows
     x = inference.x[rows]
@@ -272,7 +272,7 @@ def _suspects(evaluation: State) -> tuple[tuple[Suspect, ...], tuple[Suspect, ..
 
 
 def _rules(evaluation: State) -> list[RuleRecord]:
-    """The rules that tie something, those that failed most first."""
+    """List the rules that tie something, those that failed most first."""
     graph = evaluation.graph
     tracks = track_rules(graph, evaluation.known()) if graph.rules else []
     found = [
