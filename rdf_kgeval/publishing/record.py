@@ -151,7 +151,7 @@ class Record:
         return (self.term(s), p, self.term(o)) if s[0] == "_" or o[0] == "_" else (s, p, o)
 
     def describe(self, subject: str, properties: Properties) -> Iterator[str]:
-        """Lines about a subject."""
+        """Write lines about a subject."""
         for predicate, value in properties:
             yield f"{subject} <{predicate}> {value}{self.end}"
 
