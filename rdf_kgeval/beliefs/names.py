@@ -63,8 +63,8 @@ class Names:
         """Name a term, given by its number."""
         text = self.beliefs.terms[term]
         if text.startswith("_:"):
-            return self._label(term) or self._blank_node(term)
-        return self._label(term) or self._label_of_property(term) or readable(text)
+            return self.label(term) or self._blank_node(term)
+        return self.label(term) or self._label_of_property(term) or readable(text)
 
     def sentence(self, row: int) -> str:
         """Put a row into words: "Joe Louis Arena (Stadium) is home stadium of Red Wings (Sports Team)"."""
@@ -108,14 +108,49 @@ class Names:
         term = self.beliefs.terms.find(text)
         return None if term is None else self._best(term, self._descriptions)
 
+    def label(self, term: int) -> str | None:
+        """Return the best label of a term; None where the graph has none."""
+        return self._best(term, self._labels)
+
+    def value(self, text: str, predicate: int) -> str:
+        """Write an object of a predicate: a literal as people write it, or a name."""
+        if not text.startswith('"'):
+            return self.name(text)
+        literal = parse_term(text)
+        return value_text(literal, self.of(predicate)) if isinstance(literal, ox.Literal) else text
+
+    def objects(self, term: int, predicate: int | None) -> Int32s:
+        """List the objects of a term by a predicate, in the order of terms."""
+        if predicate is None:
+            return self.beliefs.o[:0]
+        low, high = _span(self.beliefs.s, term)
+        first, last = _span(self.beliefs.p[low:high], predicate)
+        return self.beliefs.o[low + first : low + last]
+
+    def subjects(self, predicate: int | None, term: int | None) -> Int32s:
+        """List the subjects that have a term as object by one of the predicates that name statements."""
+        if predicate is None or term is None:
+            return self.beliefs.s[:0]
+        objects, subjects = self._by_object([predicate])
+        low, high = _span(objects, term)
+        return subjects[low:high]
+
+    def about(self, term: int, most: int) -> Iterator[tuple[int, int]]:
+        """Yield the predicates and objects of a term, at most so many."""
+        low, high = _span(self.beliefs.s, term)
+        columns = (
+            column[low : min(high, low + most)].tolist() for column in (self.beliefs.p, self.beliefs.o)
+        )
+        return zip(*columns, strict=True)
+
     def _entity(self, text: str, alike: bool, *, typed: bool = True) -> Iterator[Part]:
         """Name an entity, with its type, and with its description where another one has its name."""
         term = self.beliefs.terms.find(text)
         yield Part(readable(text) if term is None else self.of(term), True)
-        if term is None or (text.startswith("_:") and not self._label(term)):
+        if term is None or (text.startswith("_:") and not self.label(term)):
             return
         details = []
-        types = self._objects(term, self._type if typed else None)
+        types = self.objects(term, self._type if typed else None)
         if len(types):
             details.append(self.of(int(types[0])))
         if alike or self._shares_its_name(term):
@@ -128,15 +163,12 @@ class Names:
         if details:
             yield Part(")", False)
 
-    def _label(self, term: int) -> str | None:
-        return self._best(term, self._labels)
-
     def _best(self, term: int, properties: Sequence[int]) -> str | None:
         """Choose among the literals that a term has by some properties, the best property first."""
         found = (
             (self._rank(_tag(text)), place, text)
             for place, predicate in enumerate(properties)
-            for text in (self.beliefs.terms[o] for o in self._objects(term, predicate)[:MOST])
+            for text in (self.beliefs.terms[o] for o in self.objects(term, predicate)[:MOST])
             if text.startswith('"')
         )
         best = min(found, default=None)
@@ -165,26 +197,26 @@ class Names:
 
     def _label_of_property(self, term: int) -> str | None:
         """Return the label of the Wikibase property behind a predicate, such as that of P19 for wdt:P19."""
-        predicates, properties = self._wikibase
+        predicates, properties = self._by_object(self._wikibase)
         at = int(np.searchsorted(predicates, term))
-        return self._label(int(properties[at])) if at < len(predicates) and predicates[at] == term else None
+        return self.label(int(properties[at])) if at < len(predicates) and predicates[at] == term else None
 
     def _shares_its_name(self, term: int) -> bool:
         """Return whether another entity has a label with the same text, in whatever language."""
-        label = self._label(term)
+        label = self.label(term)
         if label is None:
             return False
         literal = str(ox.Literal(label))
         terms = self.beliefs.terms
         same = terms.starting(literal)
-        objects, subjects = self._labelled
+        objects, subjects = self._by_object(self._labels)
         low, high = (int(np.searchsorted(objects, end)) for end in (same.start, same.stop))
         return bool((subjects[low:high] != term).any())
 
     def _blank_node(self, term: int, above: tuple[int, ...] = ()) -> str:
         """Describe a blank node: "population observation of Gaborone: 246,325, 2018"."""
         beliefs = self.beliefs
-        types = self._objects(term, self._type)
+        types = self.objects(term, self._type)
         pointer = self._pointer(term, above)
         words = self._label_or_words(int(types[0])) if len(types) else ""
         if pointer is not None:
@@ -197,7 +229,7 @@ class Names:
             for row in range(low, min(high, low + MOST))
             if (text := beliefs.terms[beliefs.o[row]]).startswith('"')
         ]
-        shown = [_cut(self._value(text, predicate), VALUE) for predicate, text in values[:VALUES]]
+        shown = [_cut(self.value(text, predicate), VALUE) for predicate, text in values[:VALUES]]
         more = ", …" if len(values) > VALUES else ""
         return (words or "something without a name") + (f": {', '.join(shown)}{more}" if shown else "")
 
@@ -205,7 +237,7 @@ class Names:
         """Name what points to a blank node."""
         if not self.beliefs.terms[term].startswith("_:"):
             return _cut(self.of(term), SHORT)
-        label = self._label(term)
+        label = self.label(term)
         if label or term in above or len(above) >= DEPTH:
             return _cut(label or "something without a name", SHORT)
         return self._blank_node(term, above)
@@ -214,24 +246,12 @@ class Names:
         text = self.beliefs.terms[term]
         return _cut("something without a name" if text.startswith("_:") else self.of(term), SHORT)
 
-    def _value(self, text: str, predicate: int) -> str:
-        literal = parse_term(text)
-        return value_text(literal, self.of(predicate)) if isinstance(literal, ox.Literal) else text
-
     def _pointer(self, term: int, above: tuple[int, ...]) -> int | None:
         """Return the first row that points to a blank node from elsewhere."""
         objects, rows = self._pointers
         low, high = _span(objects, term)
         others = (row for row in rows[low:high].tolist() if int(self.beliefs.s[row]) not in (term, *above))
         return next(others, None)
-
-    def _objects(self, term: int, predicate: int | None) -> Int32s:
-        """List the objects of a term by a predicate, in the order of terms."""
-        if predicate is None:
-            return self.beliefs.o[:0]
-        low, high = _span(self.beliefs.s, term)
-        first, last = _span(self.beliefs.p[low:high], predicate)
-        return self.beliefs.o[low + first : low + last]
 
     @cached_property
     def _type(self) -> int | None:
@@ -251,11 +271,18 @@ class Names:
         return [number for number in found if number is not None]
 
     @cached_property
-    def _labelled(self) -> tuple[Int32s, Int32s]:
-        """The objects of all label properties, sorted, and their subjects."""
-        rows = np.flatnonzero(np.isin(self.beliefs.p, self._labels))
-        rows = rows[np.argsort(self.beliefs.o[rows], kind="stable")]
-        return self.beliefs.o[rows], self.beliefs.s[rows]
+    def _indexes(self) -> dict[tuple[int, ...], tuple[Int32s, Int32s]]:
+        """Made by `_by_object`, each once."""
+        return {}
+
+    def _by_object(self, predicates: Sequence[int]) -> tuple[Int32s, Int32s]:
+        """The objects of some predicates, sorted, and their subjects."""
+        key = tuple(predicates)
+        if key not in self._indexes:
+            rows = np.flatnonzero(np.isin(self.beliefs.p, key))
+            rows = rows[np.argsort(self.beliefs.o[rows], kind="stable")]
+            self._indexes[key] = self.beliefs.o[rows], self.beliefs.s[rows]
+        return self._indexes[key]
 
     @cached_property
     def _pointers(self) -> tuple[Int32s, Int32s]:
@@ -268,12 +295,9 @@ class Names:
         return self.beliefs.o[rows], rows
 
     @cached_property
-    def _wikibase(self) -> tuple[Int32s, Int32s]:
-        """The predicates that stand for properties of a Wikibase, sorted, and those properties."""
-        by = self._used([f"{WIKIBASE}{name}" for name in WIKIBASE_PREDICATES])
-        rows = np.flatnonzero(np.isin(self.beliefs.p, by)) if by else np.zeros(0, np.int64)
-        rows = rows[np.argsort(self.beliefs.o[rows], kind="stable")]
-        return self.beliefs.o[rows], self.beliefs.s[rows]
+    def _wikibase(self) -> list[int]:
+        """The numbers of what ties a property of a Wikibase to the predicates that stand for it."""
+        return self._used([f"{WIKIBASE}{name}" for name in WIKIBASE_PREDICATES])
 
 
 def is_right_to_left(text: str) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyoxigraph as ox
 
+from rdf_kgeval.beliefs.evidence import Passages
 from rdf_kgeval.beliefs.names import Names
 from rdf_kgeval.beliefs.table import Triple
 from rdf_kgeval.beliefs.terms import iri
@@ -68,6 +69,7 @@ class State:
         *,
         append: Callable[..., None] | None = None,
         names: Names | None = None,
+        passages: Callable[[], Passages] = dict,
         threads: int = 1,
         solve: Solve = solve,
     ) -> None:
@@ -79,12 +81,14 @@ class State:
             records: what the log holds.
             append: writes records to the log before they count; without it, nothing is written.
             names: labels for people.
+            passages: gives the evidence from a file, when it is first asked for.
             threads: how many threads may look ahead.
             solve: an engine's way to solve a whole model; looking ahead is done here in any case.
         """
         self.graph = graph
         self.settings = settings or Settings()
         self.names = names or Names(beliefs=graph.beliefs)
+        self._passages = passages
         self._append = append
         self._threads = threads
         self._solve = solve
@@ -303,6 +307,7 @@ class State:
             row=int(self.graph.beliefs.rows[position]),
             names=self.names,
             progress=f"{self.n_verdicts + 1:,}{of}",
+            passages=self._passages,
         )
 
     @property

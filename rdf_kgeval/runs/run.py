@@ -8,10 +8,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from rdf_kgeval.beliefs.evidence import Passages, read_passages
 from rdf_kgeval.beliefs.names import Names
 from rdf_kgeval.beliefs.prefixes import Prefixes
 from rdf_kgeval.beliefs.table import Beliefs, Role
-from rdf_kgeval.common.disk import sha256_of
+from rdf_kgeval.common.disk import read_text, sha256_of, write_text
 from rdf_kgeval.common.memory import Space
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.common.validation import checked
@@ -107,6 +108,26 @@ class Run:
         """Names for people, as the run's owner wants them."""
         chosen = self.config.labels
         return Names(beliefs=self.beliefs, properties=chosen.properties, lang=chosen.lang)
+
+    def passages(self) -> Passages:
+        """Return the evidence that the run's owner gave in a file."""
+        return self._passages
+
+    @cached_property
+    def _passages(self) -> Passages:
+        path = self.layout.evidence
+        return read_passages(path) if os.path.lexists(path) else {}
+
+
+def keep_evidence(folder: Path, file: Path) -> None:
+    """Keep a file of evidence in a run, in place of one that is there.
+
+    Raises:
+        InputError: it is not what `read_passages` reads.
+        RunError: it cannot be written.
+    """
+    read_passages(file)
+    write_text(RunLayout(folder).evidence, read_text(file))
 
 
 def open_run(folder: Path, engine: Engine = LOCAL) -> Run:

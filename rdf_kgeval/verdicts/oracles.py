@@ -9,7 +9,7 @@ import re
 import sys
 import urllib.parse
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from importlib import import_module
@@ -22,8 +22,13 @@ from rdf_kgeval.errors import InputError
 from rdf_kgeval.verdicts.log import Answer, Judgement, checked_note, checked_source
 
 if TYPE_CHECKING:
-    from rdf_kgeval.beliefs.names import Names
+    from rdf_kgeval.beliefs.evidence import Evidence, Passages
+    from rdf_kgeval.beliefs.names import Names, Part
     from rdf_kgeval.beliefs.table import Triple
+
+
+LONGEST_SEARCH = 300
+"""Characters of a sentence to search the web for."""
 
 
 class Wish(StrEnum):
@@ -43,7 +48,9 @@ class Question:
     row: int
     names: "Names"
     progress: str
-    """Number of the question, such as "12 of 140"."""
+    """Number of the question, such as "12 of about 140"."""
+    passages: Callable[[], "Passages"] = field(default=dict, repr=False)
+    """Gives the evidence from a file, if there is one."""
 
     @cached_property
     def triple(self) -> "Triple":
@@ -53,12 +60,30 @@ class Question:
     @cached_property
     def sentence(self) -> str:
         """Return the belief in words."""
-        return self.names.sentence(self.row)
+        return "".join(part.text for part in self.parts)
+
+    @cached_property
+    def parts(self) -> "list[Part]":
+        """Return the sentence in parts, so that a page can keep scripts apart."""
+        return self.names.parts(self.triple)
+
+    @cached_property
+    def description(self) -> str:
+        """Return what the graph says that subject, predicate and object are, a line for each; often empty."""
+        said = ((term, self.names.description(term)) for term in dict.fromkeys(self.triple))
+        return "\n".join(f"{self.names.name(term)}: {text}" for term, text in said if text)
+
+    @cached_property
+    def evidence(self) -> "tuple[Evidence, ...]":
+        """Return where the belief comes from: passages of a file, then what the graph says; often empty."""
+        from rdf_kgeval.beliefs.evidence import evidence_of
+
+        return evidence_of(self.names, self.row, self.passages())
 
     @property
     def search(self) -> str:
         """Return the address of a web search for what the belief says."""
-        return "https://duckduckgo.com/?" + urllib.parse.urlencode({"q": self.sentence})
+        return "https://duckduckgo.com/?" + urllib.parse.urlencode({"q": self.sentence[:LONGEST_SEARCH]})
 
 
 class Oracle(Protocol):
