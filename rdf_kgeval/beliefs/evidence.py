@@ -35,6 +35,10 @@ class Evidence:
     url: str | None = None
     """The address of the web page, with http or https."""
 
+    def __str__(self) -> str:
+        """Write it in one piece."""
+        return self.text if self.url in (None, self.text) else f"{self.text} {self.url}"
+
 
 Passages = Mapping[Triple, Sequence[Evidence]]
 """Evidence from a file, by the triple that it is about."""

@@ -14,7 +14,7 @@ from rdf_kgeval.beliefs.prefixes import Prefixes
 from rdf_kgeval.beliefs.table import Beliefs, Role
 from rdf_kgeval.common.disk import read_text, sha256_of, write_text
 from rdf_kgeval.common.memory import Space
-from rdf_kgeval.common.text import printable
+from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.common.validation import checked
 from rdf_kgeval.coupling.graph import CouplingGraph
 from rdf_kgeval.engines.engine import LOCAL, Engine
@@ -118,16 +118,18 @@ class Run:
         path = self.layout.evidence
         return read_passages(path) if os.path.lexists(path) else {}
 
+    def keep_evidence(self, file: Path) -> str:
+        """Keep a file of evidence in place of one that is there; return what it is about, in a sentence.
 
-def keep_evidence(folder: Path, file: Path) -> None:
-    """Keep a file of evidence in a run, in place of one that is there.
-
-    Raises:
-        InputError: it is not what `read_passages` reads.
-        RunError: it cannot be written.
-    """
-    read_passages(file)
-    write_text(RunLayout(folder).evidence, read_text(file))
+        Raises:
+            InputError: it is not what `read_passages` reads, or cannot be written.
+        """
+        passages = read_passages(file)
+        write_text(self.layout.evidence, read_text(file))
+        strange = sum(self.beliefs.find(*triple) is None for triple in passages)
+        name = printable(str(file))
+        more = f"; {plural(strange, 'triple')} of {name} not found in the graph" if strange else ""
+        return f"evidence for {plural(len(passages) - strange, 'triple')}{more}"
 
 
 def open_run(folder: Path, engine: Engine = LOCAL) -> Run:
