@@ -18,6 +18,7 @@ from rdf_kgeval.common.types import Int32s
 from rdf_kgeval.namespaces import (
     DESCRIPTION_PROPERTIES,
     LABEL_PROPERTIES,
+    PROVENANCE,
     RDF_TYPE,
     WIKIBASE,
     WIKIBASE_PREDICATES,
@@ -93,10 +94,10 @@ class Names:
             return [*self._entity(s, alike), *verb, Part(value, True)]
         return [*self._entity(s, alike), *verb, *self._entity(o, alike)]
 
-    @property
-    def label_predicates(self) -> set[int]:
-        """The numbers of the label properties that the graph uses."""
-        return set(self._labels)
+    @cached_property
+    def shown_apart(self) -> set[int]:
+        """The numbers of the predicates of labels, descriptions and sources, shown by themselves."""
+        return {*self._labels, *self._descriptions, *self._used(PROVENANCE)}
 
     def name(self, text: str) -> str:
         """Name a term, given by its text; it need not be in the graph."""

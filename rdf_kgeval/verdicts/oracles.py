@@ -68,10 +68,15 @@ class Question:
         return self.names.parts(self.triple)
 
     @cached_property
+    def descriptions(self) -> tuple[tuple[str, str], ...]:
+        """Return names of subject, predicate and object with what the graph says that they are."""
+        said = ((term, self.names.description(term)) for term in dict.fromkeys(self.triple))
+        return tuple((self.names.name(term), text) for term, text in said if text)
+
+    @property
     def description(self) -> str:
         """Return what the graph says that subject, predicate and object are, a line for each; often empty."""
-        said = ((term, self.names.description(term)) for term in dict.fromkeys(self.triple))
-        return "\n".join(f"{self.names.name(term)}: {text}" for term, text in said if text)
+        return "\n".join(f"{name}: {' '.join(text.split())}" for name, text in self.descriptions)
 
     @cached_property
     def evidence(self) -> "tuple[Evidence, ...]":

@@ -55,7 +55,7 @@ class Card:
     """Whether the sentence runs from right to left, as its predicate does."""
     triple: tuple[Link, ...]
     """Subject, predicate and object as in the graph."""
-    description: tuple[Shown, ...]
+    description: tuple[Sentence, ...]
     """What the graph says that they are."""
     evidence: tuple[Link, ...]
     """Where the belief comes from."""
@@ -79,7 +79,9 @@ def make_card(evaluation: State, position: int) -> Card:
         sentence=_sentence(question.parts),
         right_to_left=is_right_to_left(names.name(question.triple[1])),
         triple=tuple(Link(shown(iri(term)), web_address(iri(term))) for term in question.triple),
-        description=tuple(map(shown, question.description.splitlines())),
+        description=tuple(
+            (shown(name), Shown(": ", name=False), shown(text)) for name, text in question.descriptions
+        ),
         evidence=tuple(Link(shown(piece.text), piece.url) for piece in question.evidence),
         around=tuple(around),
         search=question.search,
@@ -103,8 +105,8 @@ def _sentence(parts: Iterable[Part]) -> Sentence:
 
 
 def _near(evaluation: State, term: int, row: int) -> Iterator[int]:
-    """List the first rows about a term that tell something besides its name."""
-    beliefs, silent = evaluation.graph.beliefs, evaluation.names.label_predicates
+    """List the first rows about a term that tell something besides its name, description and sources."""
+    beliefs, silent = evaluation.graph.beliefs, evaluation.names.shown_apart
     low, high = (int(np.searchsorted(beliefs.s, term, side)) for side in ("left", "right"))
     found = (r for r in range(low, high) if r != row and int(beliefs.p[r]) not in silent)
     for _, other in zip(range(NEIGHBOURS), found, strict=False):
