@@ -36,11 +36,11 @@ DEFINITION = "The share of a dataset's statements that are true."
 
 
 def head(record: Record, result: Result) -> Iterator[str]:
-    """The lines of a record that are not about single beliefs.
+    """Write the lines of a record that are not about single beliefs.
 
     Args:
         record: names.
-        result: what the evaluation came to.
+        result: the result of the evaluation.
     """
     verdicts = standing(record.evaluation.records)
     yield from record.describe(record.graph, _itself(record, verdicts))
