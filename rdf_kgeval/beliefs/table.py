@@ -13,10 +13,11 @@ from enum import IntEnum
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 
+from rdf_kgeval.beliefs.accounts import Accounts
 from rdf_kgeval.beliefs.blank_nodes import Quad
 from rdf_kgeval.beliefs.prefixes import Prefixes
 from rdf_kgeval.beliefs.sampling_frame import SamplingFrame
@@ -81,7 +82,7 @@ class Terms(Sequence[str]):
         return slice(self.place(prefix), self.place(prefix + "\U0010ffff"))
 
     def is_text(self) -> bool:
-        """Whether every entry is UTF-8 and starts as an IRI, a blank node or a literal does."""
+        """Return whether every entry is UTF-8 and starts as an IRI, a blank node or a literal does."""
         starts = self.offsets[:-1]
         if (np.diff(self.offsets) < 2).any() or not np.isin(self.block[starts], list(b'<_"')).all():
             return False
@@ -121,6 +122,8 @@ class Beliefs:
     graph_term: Int32s
     frame: SamplingFrame | None = None
     """The population, where these beliefs are only a sample of it."""
+    accounts: Accounts | None = None
+    """What became of every triple read, where the roles are those that a source was read with."""
     prefixes: Prefixes = field(default_factory=Prefixes)
     """How people write and read the IRIs."""
 
@@ -188,6 +191,12 @@ class Beliefs:
     def line(self, row: int) -> str:
         """Write a row as a canonical N-Triples line, without the line feed."""
         return "{} {} {} .".format(*self.triple(row))
+
+    def graphs(self, row: int) -> list[int]:
+        """Return the named graphs that a row is in, as terms."""
+        low, high = (int(np.searchsorted(self.graph_row, row, side)) for side in ("left", "right"))
+        graphs: list[int] = self.graph_term[low:high].tolist()
+        return graphs
 
     def id(self, row: int) -> str:
         """Return a row's permanent id: the SHA-256 of its line, in hexadecimal."""
@@ -279,7 +288,7 @@ class Beliefs:
 
     def with_roles(self, role: UInt8s) -> "Beliefs":
         """Return the same triples with other roles."""
-        return replace(self, role=role)
+        return replace(self, role=role, accounts=None)
 
     def with_frame(self, frame: SamplingFrame) -> "Beliefs":
         """Return the same triples as a sample of a population."""
@@ -321,7 +330,7 @@ class Beliefs:
         Raises:
             RunError: they are missing or damaged.
         """
-        column = map_arrays(folder, _KINDS)
+        column: dict[str, Any] = map_arrays(folder, _KINDS)
         path = {name: folder / f"{name}.npy" for name in column}
         terms = Terms(column.pop("block"), column.pop("offsets"))
         check_starts(path["offsets"], terms.offsets, max(len(terms.offsets) - 1, 0), len(terms.block))

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from rdf_kgeval.cli.help import OUTPUT
 from rdf_kgeval.cli.options import (
     AsJson,
     Chosen,
@@ -24,14 +25,16 @@ from rdf_kgeval.cli.options import (
 from rdf_kgeval.cli.oracle import (
     Annotator,
     Annotators,
+    Evidence,
     OracleOption,
     answers,
     ask_all,
+    check_evidence,
     only,
     pages,
     serves_pages,
 )
-from rdf_kgeval.cli.output import check, check_output, deliver, print_groups, report
+from rdf_kgeval.cli.output import accounts_json, check, check_output, deliver, print_groups, report
 from rdf_kgeval.cli.terminal import print_json, say
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
@@ -48,9 +51,13 @@ def evaluate(
     *,
     oracle: OracleOption,
     run: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Keep everything here, and go on from what is there.")
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Keep everything here, and go on from what is there.", rich_help_panel=OUTPUT
+        ),
     ] = None,
     annotator: Annotators = None,
+    evidence: Evidence = None,
     min_accuracy: MinAccuracy = None,
     max_margin: MaxMargin = None,
     as_json: AsJson = False,
@@ -78,6 +85,7 @@ def evaluate(
     begin = time.perf_counter()
     check_output(output, has_store=bool(options.endpoint) or (run is not None and run.exists()))
     engine = computing.chosen()
+    check_evidence(evidence)
     people = serves_pages(oracle)
     if people:
         consult = pages(browse=True, annotators=annotator or ["me"], port=0, until_stopped=True)
@@ -94,10 +102,19 @@ def evaluate(
                 if options.in_place:
                     METHODS[Settings().changed(**method).method].check_in_place()
                 opened = options.prepare(folder, engine, method, discover=True)
+        if evidence is not None:
+            say(opened.keep_evidence(evidence))
         endpoint = options.sources().endpoint if options.in_place else None
         evaluation = ask_all(opened, consult, method, endpoint)
         report(evaluation, as_json, time.perf_counter() - begin)
-        deliver(evaluation.run or opened, evaluation, output, options.endpoint)
+        deliver(
+            evaluation.run or opened,
+            evaluation,
+            output,
+            options.endpoint,
+            min_accuracy=min_accuracy,
+            max_margin=max_margin,
+        )
     check(evaluation, min_accuracy, max_margin)
 
 
@@ -120,6 +137,7 @@ def ask(
     *,
     oracle: OracleOption = "prompt",
     annotator: Annotator = "me",
+    evidence: Evidence = None,
     as_json: AsJson = False,
     method: Chosen,
 ) -> None:
@@ -136,6 +154,8 @@ def ask(
     opened = open_run(run)
     if serves_pages(oracle):
         raise InputError("the web page is for several people at once; use kgeval serve RUN")
+    if evidence is not None:
+        say(opened.keep_evidence(evidence))
     evaluation = ask_all(opened, answers(choose_oracle(oracle, annotator)), method)
     report(evaluation, as_json, time.perf_counter() - begin)
 
@@ -179,7 +199,9 @@ def estimate(
     if by == "class":
         classes = evaluation.by_class()
         if as_json:
-            print_json({**evaluation.to_json(), "seconds": time.perf_counter() - begin, "by_class": classes})
+            seconds = time.perf_counter() - begin
+            known = {**evaluation.to_json(), **accounts_json(evaluation)}
+            print_json({**known, "seconds": seconds, "by_class": classes})
         else:
             report(evaluation, as_json, 0.0, by_predicate=False)
             print_groups("class", classes)

@@ -15,6 +15,7 @@ from rdf_kgeval.cli.options import (
     SourceOptions,
     takes,
 )
+from rdf_kgeval.cli.oracle import Evidence, check_evidence
 from rdf_kgeval.cli.terminal import print_json, say
 from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.evaluation.settings import Settings
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 def init(
     run: Annotated[Path, typer.Argument(help="The run directory to make.")],
     *,
+    evidence: Evidence = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
     config: Config = None,
     options: SourceOptions,
@@ -49,10 +51,14 @@ def init(
     """
     from rdf_kgeval.runs.run import open_run
 
+    check_evidence(evidence)
     engine = computing.chosen()
     with engine:
         options.prepare(run, engine, method)
-    summary = _summary(open_run(run))
+    opened = open_run(run)
+    if evidence is not None:
+        say(opened.keep_evidence(evidence))
+    summary = _summary(opened)
     if as_json:
         print_json(summary)
     else:
@@ -94,11 +100,17 @@ def show(
         console.print(
             f"drawn, or beside what was drawn: {plural(summary['at_hand'], 'belief')}", highlight=False
         )
-    console.print(
-        f"context: {context['given']:,} given, {context['unknown']:,} unknown, "
-        f"{context['background']:,} out of scope",
-        highlight=False,
+    accounts = opened.config.accounts
+    lines = (
+        accounts.lines()
+        if accounts
+        else [
+            f"context: {context['given']:,} given, {context['unknown']:,} unknown, "
+            f"{context['background']:,} out of scope"
+        ]
     )
+    for line in lines:
+        console.print(line, highlight=False)
     tables = (
         ("predicate", "beliefs", summary["by_predicate"]),
         ("class", "instances", summary["by_class"]),
@@ -190,4 +202,5 @@ def _summary(run: "Run") -> dict[str, Any]:
             for rule, n in zip(graph.rules, graph.groundings, strict=True)
         ],
         "notes": list(run.config.notes),
+        **(run.config.accounts.to_json() if run.config.accounts else {}),
     }

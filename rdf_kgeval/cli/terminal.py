@@ -3,13 +3,15 @@
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 if TYPE_CHECKING:
+    from rdf_kgeval.beliefs.accounts import Accounts
     from rdf_kgeval.common.progress import Progress
 
 
@@ -18,9 +20,31 @@ def print_json(value: object) -> None:
     typer.echo(json.dumps(value, indent=2))
 
 
+_quiet: ContextVar[bool] = ContextVar("quiet", default=False)
+
+
+def hush(quiet: bool) -> None:
+    """Take or leave out notes and progress from now on."""
+    _quiet.set(quiet)
+
+
 def say(message: str) -> None:
-    """Print a message for people."""
+    """Print a message for people, unless they asked for quiet."""
+    if not _quiet.get():
+        complain(message)
+
+
+def complain(message: str) -> None:
+    """Print what people must read even with --quiet."""
     typer.echo(message, err=True)
+
+
+def say_loaded(accounts: "Accounts | None", notes: Iterable[str]) -> None:
+    """Say what became of the triples read, unless all are beliefs, and what else users must know of them."""
+    for line in accounts.lines() if accounts and not accounts.all_beliefs else ():
+        say(line)
+    for note in notes:
+        say(f"note: {note}")
 
 
 def open_browser(link: str) -> None:
@@ -38,8 +62,8 @@ def open_browser(link: str) -> None:
 
 @contextmanager
 def progress_bar() -> Iterator["Progress"]:
-    """Show a progress bar on a terminal, nothing elsewhere."""
-    if not sys.stderr.isatty():
+    """Show a progress bar on a terminal, nothing elsewhere or with --quiet."""
+    if not sys.stderr.isatty() or _quiet.get():
         yield lambda *_: None
         return
     from rich.console import Console

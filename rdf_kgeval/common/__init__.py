@@ -11,6 +11,6 @@ Modules, in reading order:
     validation: values from JSON against their annotations.
     memory: memory limits, and sizes in words.
     extras: packages that only some users need.
-    jit: kernels: functions compiled by numba.
+    jit: kernels: functions that run as Python on small problems, compiled on large ones.
     http/: requests with a deadline, credentials, documents by IRI.
 """

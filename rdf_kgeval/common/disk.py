@@ -5,12 +5,15 @@ import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TypeVar
 
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
+
+T = TypeVar("T")
 
 
 def read_plain(path: Path) -> bytes:
@@ -32,6 +35,18 @@ def read_plain(path: Path) -> bytes:
         os.close(handle)
 
 
+def read_bytes(path: Path) -> bytes:
+    """Read a file that a user names.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{printable(str(path))} cannot be read: {error.strerror}") from error
+
+
 def read_text(path: Path) -> str:
     """Read a text file that a user names, with its line ends as they are.
 
@@ -39,9 +54,7 @@ def read_text(path: Path) -> str:
         InputError: it cannot be read, or is not UTF-8.
     """
     try:
-        return path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{printable(str(path))} cannot be read: {error.strerror}") from error
+        return read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{printable(str(path))} is not UTF-8 text; save it as UTF-8") from error
 
@@ -97,3 +110,19 @@ def sha256_of(path: Path) -> str:
     """Return the SHA-256 of a file, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def by_ending(path: Path, kinds: Mapping[str, T]) -> T:
+    """Return what a file's ending stands for.
+
+    Raises:
+        InputError: it stands for nothing.
+    """
+    ending = path.suffix.lower()
+    if ending not in kinds:
+        *others, last = kinds
+        raise InputError(
+            f"the format of {printable(str(path))} cannot be told from its name; "
+            f"end it in {', '.join(others)} or {last}"
+        )
+    return kinds[ending]

@@ -35,7 +35,7 @@ SMALL = 5_000
 
 _FAST: dict[str, Any] = {"fastmath": {"reassoc", "contract"}}
 _PACKAGE = Path(__file__).parents[1]
-_ROOMS = ("inference", "rules/mining")
+_ROOMS = ("common", "inference", "rules/mining")
 """Where kernels are."""
 
 show: Show = unseen

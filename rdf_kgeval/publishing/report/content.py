@@ -7,7 +7,7 @@ from importlib.metadata import version
 
 import numpy as np
 
-from rdf_kgeval.beliefs.names import readable
+from rdf_kgeval.beliefs.accounts import Accounts
 from rdf_kgeval.beliefs.table import Triple
 from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.common.text import plural, printable
@@ -15,11 +15,11 @@ from rdf_kgeval.evaluation.methods import METHODS
 from rdf_kgeval.evaluation.procedure import Point
 from rdf_kgeval.evaluation.result import GroupResult, Result
 from rdf_kgeval.evaluation.settings import Settings
-from rdf_kgeval.evaluation.state import State
+from rdf_kgeval.evaluation.state import IDENTIFY, VERIFY, State
 from rdf_kgeval.inference.explanation import explain, reason
 from rdf_kgeval.inference.model import UNKNOWN
 from rdf_kgeval.inference.rule_weights import track_rules
-from rdf_kgeval.publishing.record import Record
+from rdf_kgeval.publishing.record import Record, name_of, title_of
 from rdf_kgeval.runs.config import RunConfig
 from rdf_kgeval.verdicts.log import AMBIGUOUS, FALSE, TRUE, Answer, standing
 
@@ -49,7 +49,7 @@ class Suspect:
 
 
 @dataclass(frozen=True)
-class Trusted:
+class RuleRecord:
     """A rule, and how it fared under the verdicts."""
 
     name: str
@@ -84,8 +84,10 @@ class Report:
     wrong: tuple[Suspect, ...]
     counts: tuple[int, int]
     """How many suspects and wrong ones there are in all."""
-    rules: tuple[Trusted, ...]
+    rules: tuple[RuleRecord, ...]
     annotators: tuple[Annotator, ...]
+    accounts: Accounts | None
+    """What became of every triple read."""
     provenance: tuple[tuple[str, str], ...]
     """Pairs of what and its value."""
     name: str
@@ -132,6 +134,7 @@ def gather(
         counts=counts,
         rules=tuple(_rules(evaluation)),
         annotators=tuple(_annotators(evaluation, record)),
+        accounts=origin.accounts or evaluation.graph.beliefs.accounts,
         provenance=tuple(_provenance(evaluation, origin, record)),
         name=record.name("evaluation")[1:-1],
         dataset=record.dataset[1:-1],
@@ -166,22 +169,6 @@ def summary(entry: GroupResult | Result, result: Result) -> str:
         return f"accuracy {percent(entry.accuracy)}, without an interval: {known}"
     sure = f"{percent_range(entry.interval)} at the level {result.level:.4g}"
     return f"accuracy {percent(entry.accuracy)}, {sure}: {known}"
-
-
-def name_of(evaluation: State, predicate: str) -> str:
-    """Return a predicate's name for people."""
-    term = evaluation.graph.beliefs.terms.find(f"<{predicate}>")
-    name = readable(f"<{predicate}>") if term is None else evaluation.names.of(term)
-    return printable(name, 80)
-
-
-def title_of(origin: RunConfig) -> str:
-    """Return what the evaluated graph is called."""
-    files = [file.name for file in origin.files if file.role == "belief"]
-    names = files or [origin.scope.graph or origin.endpoint or "the graph"]
-    return printable(
-        names[0] if len(names) == 1 else f"{names[0]} and {plural(len(names) - 1, 'file')} more", 80
-    )
 
 
 def _how(evaluation: State, result: Result) -> list[str]:
@@ -240,7 +227,7 @@ def _coverage(evaluation: State) -> dict[str, int]:
 
 
 def _suspects(evaluation: State) -> tuple[tuple[Suspect, ...], tuple[Suspect, ...], tuple[int, int]]:
-    """Beliefs of low soft truth that nobody was asked about, and beliefs that people called wrong."""
+    """List beliefs of low soft truth that nobody was asked about, and beliefs that people called wrong."""
     graph, inference = evaluation.graph, evaluation.inference
     rows = graph.beliefs.rows
     x = inference.x[rows]
@@ -267,12 +254,12 @@ def _suspects(evaluation: State) -> tuple[tuple[Suspect, ...], tuple[Suspect, ..
     )
 
 
-def _rules(evaluation: State) -> list[Trusted]:
-    """The rules that tie something, those that failed most first."""
+def _rules(evaluation: State) -> list[RuleRecord]:
+    """List the rules that tie something, those that failed most first."""
     graph = evaluation.graph
     tracks = track_rules(graph, evaluation.known()) if graph.rules else []
     found = [
-        Trusted(
+        RuleRecord(
             name=printable(rule.summary or rule.id, 200),
             groundings=int(n),
             strength=f"{rule.trust:.3g}" if rule.weight is None else f"weight {rule.weight:.3g}",
@@ -291,7 +278,7 @@ def _annotators(evaluation: State, record: Record) -> list[Annotator]:
     verdicts = standing(evaluation.records)
     found = [
         Annotator(
-            record.annotator(name)[1:-1].rpartition("/")[2][:8],
+            record.pseudonym(name),
             Counter(verdict.answer for verdict in verdicts if verdict.annotator == name),
         )
         for name in sorted({verdict.annotator for verdict in verdicts})
@@ -318,9 +305,8 @@ def _provenance(evaluation: State, origin: RunConfig, record: Record) -> list[tu
     pairs.append(("seed", str(evaluation.settings.seed)))
     if times:
         pairs.append(("first and last answer", f"{times[0]} to {times[-1]}"))
-    pairs.append(
-        ("work", f"about {evaluation.cost / 3600:.1f} hours, at 45 s per entity and 25 s per triple")
-    )
+    pace = f"at {IDENTIFY:g} s per entity and {VERIFY:g} s per triple"
+    pairs.append(("work", f"about {evaluation.cost / 3600:.1f} hours, {pace}"))
     pairs += [("note", note) for note in origin.notes]
     pairs.append(("software", f"rdf_kgeval {version('rdf-kgeval')}"))
     return [(what, printable(value, 500)) for what, value in pairs]

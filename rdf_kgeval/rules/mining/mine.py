@@ -12,7 +12,7 @@ of its own body's triples never counts. With that,
   constant, it is the variable that must have one.
 
 Every triple counts, whatever its role, because every triple can ground a rule; but a predicate whose triples
-are all given as true is never a head, because nothing about it is to be inferred.
+are all given as true or not evaluated is never a head, because nothing about it is to be inferred.
 """
 
 import hashlib
@@ -90,7 +90,7 @@ def _mine(
 
 
 def _is_writable(index: MiningIndex, found: MinedRule) -> bool:
-    """Whether SPARQL parsers agree on the rule's constants; they do not on a backslash before a u."""
+    """Return whether SPARQL parsers agree on the rule's constants; they do not on a backslash before a u."""
     ends = [end for end in (found.head_end, found.body_end) if end >= 0]
     return not any("\\u" in index.beliefs.terms[end].lower() for end in ends)
 
