@@ -9,6 +9,7 @@ import typer
 
 from rdf_kgeval.cli.help import COMPUTING, METHOD, OUTPUT
 from rdf_kgeval.cli.options import AsJson, Chosen, Config, RunArgument, SourceOptions, takes
+from rdf_kgeval.cli.tables import print_table, table_lines, width
 from rdf_kgeval.cli.terminal import print_json, progress_bar
 from rdf_kgeval.common.disk import write_text
 from rdf_kgeval.evaluation.settings import Settings, methods_of
@@ -34,9 +35,6 @@ def plan(
     Example:
       kgeval plan run --margin 0.03 --expect 0.95
     """
-    from rich.console import Console
-    from rich.table import Table
-
     from rdf_kgeval.evaluation.methods import METHODS
     from rdf_kgeval.evaluation.policies import ALL_CANDIDATES
     from rdf_kgeval.evaluation.simulation import expected_costs
@@ -54,15 +52,12 @@ def plan(
     if as_json:
         print_json({"rows": rows})
         return
-    table = Table(box=None, header_style="bold")
-    table.add_column("method")
-    for column in ("verdicts", "hours", "margin"):
-        table.add_column(column, justify="right")
+    lines = []
     for row in rows:
         verdicts = f"{row['verdicts']:.0f} ± {row['verdicts_sd']:.0f}"
         reached = "no interval" if row["margin"] is None else f"{row['margin']:.3f}"
-        table.add_row(row["method"], verdicts, f"{row['hours']:.1f}", reached)
-    Console().print(table)
+        lines.append((row["method"], verdicts, f"{row['hours']:.1f}", reached))
+    print_table(("method", "verdicts", "hours", "margin"), lines, lists_all="--json")
 
 
 @takes(Settings, SourceOptions, fresh=("margin", "level", "seed_size", "candidates"))
@@ -139,19 +134,15 @@ def compare(
 
 
 def _print_rows(rows: list[dict[str, Any]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=None, header_style="bold")
-    table.add_column("method")
     columns = {
         "asked": "{:.1f}", "asked_sd": "{:.1f}", "accuracy": "{:.2%}", "delta_overall": "{:.2%}",
         "delta_predicate": "{:.2%}", "coverage": "{:.1%}", "inferred": "{:.1f}", "label_accuracy": "{:.2%}",
         "cost_hours": "{:.2f}", "seconds": "{:.2f}",
     }  # fmt: skip
-    for column in columns:
-        table.add_column(column.replace("_", " "), justify="right")
-    for row in rows:
-        cells = ("" if row[c] is None else form.format(row[c]) for c, form in columns.items())
-        table.add_row(row["method"], *cells)
-    Console(width=max(150, Console().width)).print(table)
+    lines = [
+        (row["method"], *("" if row[c] is None else form.format(row[c]) for c, form in columns.items()))
+        for row in rows
+    ]
+    header = ("method", *(column.replace("_", " ") for column in columns))
+    for line in table_lines(header, lines, width()):
+        typer.echo(line)

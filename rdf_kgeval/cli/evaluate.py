@@ -178,15 +178,15 @@ def estimate(
         if as_json:
             print_json(part)
         else:
-            print_groups("scope", {str(scope): part})
+            print_groups("scope", {str(scope): part}, opened.beliefs.prefixes)
         return
     if by == "class":
         classes = evaluation.by_class()
         if as_json:
             print_json({**evaluation.to_json(), "seconds": time.perf_counter() - begin, "by_class": classes})
         else:
+            print_groups("class", classes, opened.beliefs.prefixes)
             report(evaluation, as_json, 0.0, by_predicate=False)
-            print_groups("class", classes)
     else:
         report(evaluation, as_json, time.perf_counter() - begin, by_predicate=by is not None)
     check(evaluation, min_accuracy, max_margin)

@@ -32,10 +32,10 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.", rich_help_pa
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.")]
 
 
-def share(text: str) -> float:
-    """Parse a share for Typer."""
+def share(given: str | float) -> float:
+    """Parse a share for Typer, which also hands over defaults."""
     try:
-        return parse_share(text)
+        return given if isinstance(given, float) else parse_share(given)
     except InputError as error:
         raise typer.BadParameter(str(error)) from error
 

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from rdf_kgeval.cli.options import OutputOptions
+from rdf_kgeval.cli.tables import print_table, print_text
 from rdf_kgeval.cli.terminal import complain, print_json, progress_bar, say
 from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.evaluation.result import missed_thresholds
 
 if TYPE_CHECKING:
+    from rdf_kgeval.beliefs.prefixes import Prefixes
     from rdf_kgeval.evaluation.result import Result
     from rdf_kgeval.evaluation.state import State
     from rdf_kgeval.pipeline import Evaluation
@@ -20,37 +22,29 @@ if TYPE_CHECKING:
 
 
 def report(evaluation: "State", as_json: bool, seconds: float, *, by_predicate: bool = True) -> None:
-    """Print the result."""
-    from rich.console import Console
-
+    """Print the estimates of predicates and, last, where one looks, the result."""
     result = evaluation.result()
     if as_json:
         print_json({**result.to_json(), "seconds": seconds})
         return
-    Console().print(sentence(result), highlight=False, soft_wrap=True)
     if by_predicate:
-        print_groups("predicate", {name: group.to_json() for name, group in result.by_predicate.items()})
+        groups = {name: group.to_json() for name, group in result.by_predicate.items()}
+        print_groups("predicate", groups, evaluation.graph.beliefs.prefixes)
+    print_text(sentence(result))
 
 
-def print_groups(title: str, groups: dict[str, dict[str, Any]]) -> None:
-    """Print a table of estimates, a row for each group."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
+def print_groups(title: str, groups: dict[str, dict[str, Any]], prefixes: "Prefixes") -> None:
+    """Print a table of estimates, a row for each group, those with most beliefs first."""
     counts = [
         column for column in ("beliefs", "asked", "inferred") if column in next(iter(groups.values()), {})
     ]
-    table = Table(box=None, header_style="bold")
-    table.add_column(title, overflow="fold")
-    for column in (*counts, "accuracy", "interval"):
-        table.add_column(column, justify="right")
-    for name, entry in groups.items():
+    rows = []
+    for name, entry in sorted(groups.items(), key=lambda item: -item[1]["beliefs"]):
         accuracy = "unknown" if entry["accuracy"] is None else f"{entry['accuracy']:.1%}"
         interval = "{:.1%} to {:.1%}".format(*entry["interval"]) if entry["interval"] else ""
         cells = (f"{entry[column]:,}" for column in counts)
-        table.add_row(Text(printable(name, 100)), *cells, accuracy, interval)
-    Console().print(table)
+        rows.append([printable(prefixes.shorten(name)), *cells, accuracy, interval])
+    print_table([title, *counts, "accuracy", "interval"], rows, lists_all="the report, or --json")
 
 
 def sentence(result: "Result") -> str:
