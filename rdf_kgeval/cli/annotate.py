@@ -9,8 +9,8 @@ import typer
 
 from rdf_kgeval.cli.help import OUTPUT, PEOPLE
 from rdf_kgeval.cli.options import AsJson, Chosen, RunArgument, takes
-from rdf_kgeval.cli.oracle import ask_all, pages
-from rdf_kgeval.cli.output import report
+from rdf_kgeval.cli.oracle import ask_all, nothing_to_ask, pages
+from rdf_kgeval.cli.output import check_folder, report
 from rdf_kgeval.cli.terminal import say
 from rdf_kgeval.common.disk import read_plain, write_text
 from rdf_kgeval.common.text import plural, printable
@@ -62,12 +62,12 @@ def serve(
     from rdf_kgeval.runs.run import open_run
 
     begin = time.perf_counter()
+    if guidelines is not None and not guidelines.is_file():
+        raise InputError(f"there is no file {printable(str(guidelines))}")
     opened = open_run(run)
     if guidelines is not None:
         from rdf_kgeval.web.server import read_guidelines
 
-        if not guidelines.is_file():
-            raise InputError(f"there is no file {printable(str(guidelines))}")
         write_text(RunLayout(run).guidelines, read_guidelines(guidelines))
     consult = pages(annotators=annotator or ["me"], experts=expert or (), host=host, port=port)
     evaluation = ask_all(opened, consult, method)
@@ -107,10 +107,11 @@ def export(
 
     if to not in FORMATS:
         raise typer.BadParameter(f"tasks are for {', '.join(FORMATS)}")
+    check_folder(output)
     with open_evaluation(open_run(run), method) as evaluation:
         requests = evaluation.next(tasks)
         if not requests:
-            raise InputError(f"nothing to ask: {evaluation.stopped}")
+            raise InputError(nothing_to_ask(evaluation))
         rows = list(task_rows(evaluation, requests))
         exported = {*_exported(run), *(row["task"] for row in rows)}
         write_text(RunLayout(run).exported, "".join(f"{task}\n" for task in sorted(exported)))

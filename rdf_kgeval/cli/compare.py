@@ -3,32 +3,41 @@
 import os
 import tempfile
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rdf_kgeval.cli.help import COMPUTING, METHOD, OUTPUT
-from rdf_kgeval.cli.options import AsJson, Chosen, Config, RunArgument, SourceOptions, takes
-from rdf_kgeval.cli.tables import print_table, table_lines, width
+from rdf_kgeval.cli.options import AsJson, Chosen, Config, RunArgument, SourceOptions, share, takes
+from rdf_kgeval.cli.output import check_folder
+from rdf_kgeval.cli.tables import print_table, print_text, table_lines, width
 from rdf_kgeval.cli.terminal import print_json, progress_bar
 from rdf_kgeval.common.disk import write_text
+from rdf_kgeval.common.text import plural
 from rdf_kgeval.evaluation.settings import Settings, methods_of
 
+if TYPE_CHECKING:
+    from rdf_kgeval.evaluation.state import State
 
-@takes(Settings, fresh=("margin", "level"))
+
+@takes(Settings, only=("margin", "level"))
 def plan(
     run: RunArgument,
     *,
     expect: Annotated[
-        float,
+        float | None,
         typer.Option(
-            min=0.01, max=0.99, metavar="A", help="The accuracy that you expect.", rich_help_panel=METHOD
+            parser=share,
+            metavar="A",
+            help="The accuracy that you expect: 0.95 or 95%.",
+            show_default="what the answers of the run say, else 0.9",
+            rich_help_panel=METHOD,
         ),
-    ] = 0.9,
+    ] = None,
     as_json: AsJson = False,
     method: Chosen,
 ) -> None:
-    """Say how many verdicts and hours an evaluation will take, by method, before it starts.
+    """Say how many answers and hours an evaluation takes, by method; in a run with answers, how many more.
 
     Each method is run on the graph with labels that are true by chance at the accuracy you expect.
 
@@ -38,19 +47,30 @@ def plan(
     from rdf_kgeval.evaluation.methods import METHODS
     from rdf_kgeval.evaluation.policies import ALL_CANDIDATES
     from rdf_kgeval.evaluation.simulation import expected_costs
+    from rdf_kgeval.pipeline import read_evaluation
     from rdf_kgeval.runs.run import open_run
 
-    graph = open_run(run).graph
+    evaluation = read_evaluation(open_run(run))
+    graph, settings, asked = evaluation.graph, evaluation.settings, len(evaluation.asked)
+    if expect is None:
+        expect = 0.9 if evaluation.accuracy is None else evaluation.accuracy
+    chosen = {"margin": settings.margin or Settings().margin, "level": settings.level, **method}
     names = [
         name
         for name, method in METHODS.items()
-        if method.planned and (graph.n_beliefs <= ALL_CANDIDATES or method.interval)
+        if (method.planned or (asked and name == settings.method))
+        and (graph.n_beliefs <= ALL_CANDIDATES or method.interval)
     ]
-    methods = methods_of(",".join(names), budget=None, **method)
+    methods = methods_of(",".join(names), budget=None, **chosen)
     with progress_bar() as progress:
+        expect = min(max(expect, 0.01), 0.99)
         rows = expected_costs(graph, methods, expect, told=lambda i, n: progress("simulation", i, n))
+    more = None
+    if asked:
+        own = next(row for row in rows if row["method"] == settings.method)
+        more = own["more"] = _more(evaluation, own["verdicts"], chosen["margin"])
     if as_json:
-        print_json({"rows": rows})
+        print_json({"asked": asked, "more": more, "rows": rows})
         return
     lines = []
     for row in rows:
@@ -58,9 +78,22 @@ def plan(
         reached = "no interval" if row["margin"] is None else f"{row['margin']:.3f}"
         lines.append((row["method"], verdicts, f"{row['hours']:.1f}", reached))
     print_table(("method", "verdicts", "hours", "margin"), lines, lists_all="--json")
+    if more is not None:
+        left = f"about {more:,} more" if more else "no more"
+        print_text(f"{plural(asked, 'belief')} asked so far; {settings.method} needs {left}")
 
 
-@takes(Settings, SourceOptions, fresh=("margin", "level", "seed_size", "candidates"))
+def _more(evaluation: "State", verdicts: float, margin: float) -> int:
+    """Estimate how many more beliefs must be asked about; none where there is nothing more to reach."""
+    interval, asked = evaluation.interval, len(evaluation.asked)
+    if evaluation.stopped not in (None, "budget", "margin"):
+        return 0
+    if interval is not None and (interval[1] - interval[0]) / 2 <= margin:
+        return 0
+    return min(evaluation.graph.n_beliefs - asked, max(1, round(verdicts) - asked))
+
+
+@takes(Settings, SourceOptions, only=("margin", "level", "seed_size", "candidates"), fresh=True)
 def compare(
     *,
     oracle: Annotated[
@@ -113,11 +146,13 @@ def compare(
     from rdf_kgeval.verdicts.gold import read_gold
 
     chosen = methods_of(methods, budget=budget, **method)
+    labels = read_gold(oracle)
+    check_folder(report)
     with tempfile.TemporaryDirectory(prefix="kgeval-") as name:
         folder = Path(name) / "run"
         options.prepare(folder, LOCAL)
         graph = open_run(folder).graph
-        gold = gold_labels(graph, read_gold(oracle), str(oracle))
+        gold = gold_labels(graph, labels, str(oracle))
         with progress_bar() as progress:
             trials = run_all(
                 graph, gold, chosen, seeds, processes=processes, told=lambda i, n: progress("runs", i, n)

@@ -137,10 +137,10 @@ def ask(
     from rdf_kgeval.runs.run import open_run
 
     begin = time.perf_counter()
-    opened = open_run(run)
     if serves_pages(oracle):
         raise InputError("the web page is for several people at once; use kgeval serve RUN")
-    evaluation = ask_all(opened, answers(choose_oracle(oracle, annotator)), method)
+    consult = answers(choose_oracle(oracle, annotator))
+    evaluation = ask_all(open_run(run), consult, method)
     report(evaluation, as_json, time.perf_counter() - begin)
 
 
@@ -169,10 +169,11 @@ def estimate(
     if by not in (None, "predicate", "class"):
         raise typer.BadParameter("estimates are by predicate or by class")
     begin = time.perf_counter()
+    query = read_scope_query(scope) if scope is not None else None
     opened = open_run(run)
     evaluation = read_evaluation(opened)
-    if scope is not None:
-        part = evaluation.estimate_of(rows_of_query(opened.beliefs, read_scope_query(scope)))
+    if query is not None:
+        part = evaluation.estimate_of(rows_of_query(opened.beliefs, query))
         if not part["beliefs"]:
             raise InputError(f"{printable(str(scope))} names no belief of {printable(str(run))}")
         if as_json:

@@ -89,9 +89,10 @@ def _read(
     from rdf_kgeval.runs.run import open_run
     from rdf_kgeval.verdicts.gold import read_gold
 
+    said = read_gold(verdicts) if verdicts else {}
     opened = open_run(run, computing.chosen())
     more: dict[int, float] = {}
-    for triple, answer in (read_gold(verdicts) if verdicts else {}).items():
+    for triple, answer in said.items():
         row = opened.beliefs.find(*triple)
         if row is None:
             raise InputError(f"{printable(' '.join(triple), 200)} of {verdicts} is not in the run {run}")

@@ -72,6 +72,12 @@ def check(evaluation: "State", min_accuracy: float | None, max_margin: float | N
         raise typer.Exit(3)
 
 
+def check_folder(path: Path | None) -> None:
+    """Raise an error for a file whose folder does not exist, before anything takes time."""
+    if path is not None and not path.parent.is_dir():
+        raise InputError(f"{printable(str(path))} cannot be written: its folder does not exist")
+
+
 def check_output(output: OutputOptions, *, has_store: bool) -> None:
     """Raise an error for output that could not be written, before anything takes time."""
     from rdf_kgeval.beliefs.terms import iri_term
@@ -81,8 +87,7 @@ def check_output(output: OutputOptions, *, has_store: bool) -> None:
 
         format_of(output.publish)
     for path in (output.publish, output.report):
-        if path is not None and not path.parent.is_dir():
-            raise InputError(f"{printable(str(path))} cannot be written: its folder does not exist")
+        check_folder(path)
     if output.write_back is not None:
         iri_term(output.write_back)
         if not (has_store or output.update_endpoint):

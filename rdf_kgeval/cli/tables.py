@@ -45,13 +45,13 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, lists_a
 def table_lines(
     header: Sequence[str], rows: Sequence[Sequence[str]], room: int | None = None
 ) -> Iterator[str]:
-    """Lay out names beside the figures that there are; a name that leaves no room for them has lines of its own.
+    """Lay out names beside the figures that there are; a name that leaves no room has lines of its own.
 
     Figures that do not fit in one line are laid out in several tables.
     """
     from rich.cells import cell_len
 
-    told = [column for column in range(len(header)) if not column or any(row[column] for row in rows)]
+    told = [i for i in range(len(header)) if not i or any(row[i] for row in rows)]
     header, rows = [header[i] for i in told], [[row[i] for i in told] for row in rows]
     titles = [title.split(" ") for title in header[1:]]
     sizes = [
@@ -70,11 +70,14 @@ def table_lines(
         )
         return f"{name}{' ' * (names - cell_len(name))}{''.join(padded)}".rstrip()
 
+    beside = cell_len(header[0]) <= names
+    if not beside:
+        yield header[0]
     depth = max(map(len, titles[:part]), default=1)
     for level in range(depth):
         last = level == depth - 1
         above = ([""] * (depth - len(title)) + title for title in titles[:part])
-        yield line(header[0] if last else "", [title[level] for title in above])
+        yield line(header[0] if last and beside else "", [title[level] for title in above])
     for row in rows:
         fits = cell_len(row[0]) <= names
         if not fits:
