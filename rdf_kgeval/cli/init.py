@@ -103,10 +103,17 @@ def show(
             f"{plural(summary['components'], 'component')}, the largest of {plural(sizes[0], 'belief')}; "
             f"{plural(summary['uncoupled'], 'belief')} that no rule touches"
         )
-    print_text(
-        f"context: {context['given']:,} given, {context['unknown']:,} unknown, "
-        f"{context['background']:,} out of scope"
+    accounts = opened.config.accounts
+    lines = (
+        accounts.lines()
+        if accounts
+        else [
+            f"context: {context['given']:,} given, {context['unknown']:,} unknown, "
+            f"{context['background']:,} out of scope"
+        ]
     )
+    for line in lines:
+        print_text(line)
     if summary["at_hand"] < summary["beliefs"]:
         print_text(f"drawn, or beside what was drawn: {plural(summary['at_hand'], 'belief')}")
     print_text(f"{_headline(summary)}; {summary['bytes'] / 1e6:,.1f} MB")
@@ -169,4 +176,5 @@ def _summary(run: "Run") -> dict[str, Any]:
             for rule, n in zip(graph.rules, graph.groundings, strict=True)
         ],
         "notes": list(run.config.notes),
+        **(run.config.accounts.to_json() if run.config.accounts else {}),
     }
