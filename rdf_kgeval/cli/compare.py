@@ -172,7 +172,7 @@ def _print_rows(rows: list[dict[str, Any]]) -> None:
     columns = {
         "asked": "{:.1f}", "asked_sd": "{:.1f}", "accuracy": "{:.2%}", "delta_overall": "{:.2%}",
         "delta_predicate": "{:.2%}", "coverage": "{:.1%}", "inferred": "{:.1f}", "label_accuracy": "{:.2%}",
-        "cost_hours": "{:.2f}", "seconds": "{:.2f}",
+        "cost_hours": "{:.2f}",
     }  # fmt: skip
     lines = [
         (row["method"], *("" if row[c] is None else form.format(row[c]) for c, form in columns.items()))

@@ -53,14 +53,14 @@ def table_lines(
 
     told = [i for i in range(len(header)) if not i or any(row[i] for row in rows)]
     header, rows = [header[i] for i in told], [[row[i] for i in told] for row in rows]
-    titles = [title.split(" ") for title in header[1:]]
+    titles = [title.split(" ") if room else [title] for title in header[1:]]
     sizes = [
         max(map(cell_len, [*title, *(row[column] for row in rows)]))
         for column, title in enumerate(titles, start=1)
     ]
     names = max(cell_len(name) for name in [header[0], *(row[0] for row in rows)])
     room = room or sum(sizes) + _GAP * len(sizes) + names
-    part = _first_part(sizes, room)
+    part = _first_part(sizes, room + _GAP)  # where no name stands beside them, figures begin at the edge
     figures = sum(sizes[:part]) + _GAP * part
     names = min(names, max(room - figures, 0))
 
@@ -68,7 +68,8 @@ def table_lines(
         padded = (
             " " * (_GAP + size - cell_len(cell)) + cell for size, cell in zip(sizes, cells, strict=False)
         )
-        return f"{name}{' ' * (names - cell_len(name))}{''.join(padded)}".rstrip()
+        whole = f"{name}{' ' * (names - cell_len(name))}{''.join(padded)}".rstrip()
+        return whole if names else whole[_GAP:]
 
     beside = cell_len(header[0]) <= names
     if not beside:
