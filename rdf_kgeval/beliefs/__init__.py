@@ -9,5 +9,6 @@ Modules, in reading order:
     sampling_frame: a population that stays at its endpoint, and the part of it that was drawn.
     prefixes: short names of namespaces, by which people read and write IRIs.
     names: the words that people read in place of IRIs.
+    search: the beliefs that people mean by words.
     sparql: the beliefs as a SPARQL store in memory.
 """

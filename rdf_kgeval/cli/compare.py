@@ -146,13 +146,13 @@ def compare(
     from rdf_kgeval.verdicts.gold import read_gold
 
     chosen = methods_of(methods, budget=budget, **method)
-    labels = read_gold(oracle)
+    read_gold(oracle)
     check_folder(report)
     with tempfile.TemporaryDirectory(prefix="kgeval-") as name:
         folder = Path(name) / "run"
         options.prepare(folder, LOCAL)
         graph = open_run(folder).graph
-        gold = gold_labels(graph, labels, str(oracle))
+        gold = gold_labels(graph, read_gold(oracle, graph.beliefs.prefixes), str(oracle))
         with progress_bar() as progress:
             trials = run_all(
                 graph, gold, chosen, seeds, processes=processes, told=lambda i, n: progress("runs", i, n)

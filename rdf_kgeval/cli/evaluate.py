@@ -169,8 +169,8 @@ def estimate(
     if by not in (None, "predicate", "class"):
         raise typer.BadParameter("estimates are by predicate or by class")
     begin = time.perf_counter()
-    query = read_scope_query(scope) if scope is not None else None
     opened = open_run(run)
+    query = read_scope_query(scope, opened.beliefs.prefixes) if scope is not None else None
     evaluation = read_evaluation(opened)
     if query is not None:
         part = evaluation.estimate_of(rows_of_query(opened.beliefs, query))

@@ -142,15 +142,18 @@ def did_you_mean(wanted: str, prefixes: Prefixes, beliefs: Beliefs) -> str:
     return f"; did you mean {printable(prefixes.shorten(near))}?" if near else ""
 
 
-def read_scope_query(path: Path) -> ScopeQuery:
-    """Read and check the query in a file."""
+def read_scope_query(path: Path, prefixes: Prefixes | None = None) -> ScopeQuery:
+    """Read and check the query in a file; it may use the prefixes without declaring them."""
     name = printable(str(path))
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise InputError(f"the scope query {name} cannot be read: {reason}") from error
-    return parse_scope_query(text, name)
+    used = {token[0].partition(":")[0] for token in TOKEN.finditer(text) if ":" in token[0]}
+    known = prefixes.namespaces if prefixes else {}
+    declared = "".join(f"PREFIX {name}: <{known[name]}> " for name in known if name in used)
+    return parse_scope_query(declared + text, name)
 
 
 def parse_scope_query(text: str, name: str = "the scope query") -> ScopeQuery:
