@@ -137,7 +137,8 @@ def import_(
         Path,
         typer.Argument(
             metavar="FILE|RUN",
-            help="Results: MTurk CSV, Label Studio JSON, or task,worker,label; or another run on the same graph.",
+            help="Results (MTurk CSV, Label Studio JSON, or task,worker,label), or another run on the "
+            "same graph.",
         ),
     ],
 ) -> None:
@@ -164,13 +165,12 @@ def import_(
             several = _is_majority(evaluation, taken.verdicts)
         _tell_taken(taken.verdicts, taken.known)
         if taken.strange:
-            say(
-                f"note: {plural(taken.strange, 'belief')} of {printable(str(file))} not evaluated in this run"
-            )
+            name = printable(str(file))
+            say(f"note: left out: {plural(taken.strange, 'belief')} of {name}, not evaluated in this run")
         if taken.differing:
             say(
-                f"note: {plural(taken.differing, 'answer')} left out: the same annotator says otherwise in this "
-                "run, which stands"
+                f"note: left out: {plural(taken.differing, 'answer')} of an annotator who says otherwise in "
+                "this run, which stands"
             )
     else:
         results = read_results(file)

@@ -73,8 +73,8 @@ def explain(
         str,
         typer.Argument(
             metavar="BELIEF",
-            help="Words of its names such as 'Cochabamba country', its triple in N-Triples or CURIEs, its id, or "
-            "the beginning of that.",
+            help="Words of its names such as 'Cochabamba country', its triple in N-Triples or CURIEs, "
+            "its id, or the beginning of that.",
         ),
     ],
     verdicts: Verdicts = None,

@@ -283,7 +283,7 @@ def take_answers(evaluation: State, others: Iterable[Verdict]) -> Taken:
         verdicts.append(replace(made, time=other.time))
     if not (verdicts or known or differing):
         raise InputError(
-            "no answer of the other run is on a belief of this one; take a run that was made from the same graph"
+            "no answer of the other run is on a belief of this one; take a run on the same graph"
         )
     return Taken(verdicts, known, len(strange), differing)
 

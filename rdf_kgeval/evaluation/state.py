@@ -312,7 +312,7 @@ class State:
             if re.fullmatch("[0-9a-f]{1,64}", text):
                 return [self.graph.beliefs.row(text)]
             raise InputError(
-                f"no belief has names like {printable(text, 200)!r}; give words of its subject and predicate, "
+                f"no belief has names like {printable(text, 200)!r}; give words of its names, "
                 "its triple or its id"
             )
         return rows
@@ -497,7 +497,7 @@ class State:
         """Say why a belief is held to be true or false, a line for each reason.
 
         Args:
-            belief: its id, the beginning of it, its triple in N-Triples or CURIEs, or words of its names.
+            belief: its id, the beginning of it, its triple, or words of its names.
             more: further verdicts by row.
             relearn: learn the rules' confidences from all verdicts, not only from the seed set.
         """
