@@ -17,7 +17,7 @@ from rdf_kgeval.errors import InputError
 if TYPE_CHECKING:
     from rdf_kgeval.evaluation.state import State
 
-Verdicts = Annotated[
+VerdictsFile = Annotated[
     Path | None,
     typer.Option(
         metavar="CSV", help="More verdicts: a file with the columns subject,predicate,object,label."
@@ -33,7 +33,7 @@ Learn = Annotated[
 def infer(
     run: RunArgument,
     *,
-    verdicts: Verdicts = None,
+    verdicts: VerdictsFile = None,
     update_confidences: Learn = False,
     as_json: AsJson = False,
     computing: EngineOptions,
@@ -77,7 +77,7 @@ def explain(
             "its id, or the beginning of that.",
         ),
     ],
-    verdicts: Verdicts = None,
+    verdicts: VerdictsFile = None,
     update_confidences: Learn = False,
 ) -> None:
     """Say why a belief is held to be true or false; where several have the names given, list them.

@@ -270,7 +270,7 @@ class SourceOptions:
         if self.in_place and not self.endpoint:
             raise typer.BadParameter("--in-place draws from an endpoint; give --endpoint URL")
         check_files(*(self.files or ()), *(self.context or ()), *(self.context_unknown or ()))
-        retry = RetryPolicy(timeout=self.timeout, deadline=max(600.0, self.timeout), rate=self.rate)
+        retry = RetryPolicy(timeout=self.timeout, rate=self.rate)
         return Sources(
             files=self.files or [],
             endpoint=Endpoint(self.endpoint, retry=retry) if self.endpoint else None,

@@ -27,6 +27,7 @@ from rdf_kgeval.beliefs.prefixes import Prefixes, is_iri, nearest
 from rdf_kgeval.beliefs.sparql import BeliefStore
 from rdf_kgeval.beliefs.table import Beliefs, Role, Triple
 from rdf_kgeval.beliefs.terms import iri, iri_term, oxigraph_text, rdflib_term
+from rdf_kgeval.common.disk import read_text
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.common.types import UInt8s
 from rdf_kgeval.errors import InputError
@@ -144,16 +145,11 @@ def did_you_mean(wanted: str, prefixes: Prefixes, beliefs: Beliefs) -> str:
 
 def read_scope_query(path: Path, prefixes: Prefixes | None = None) -> ScopeQuery:
     """Read and check the query in a file; it may use the prefixes without declaring them."""
-    name = printable(str(path))
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise InputError(f"the scope query {name} cannot be read: {reason}") from error
+    text = read_text(path)
     used = {token[0].partition(":")[0] for token in TOKEN.finditer(text) if ":" in token[0]}
     known = prefixes.namespaces if prefixes else {}
     declared = "".join(f"PREFIX {name}: <{known[name]}> " for name in known if name in used)
-    return parse_scope_query(declared + text, name)
+    return parse_scope_query(declared + text, printable(str(path)))
 
 
 def parse_scope_query(text: str, name: str = "the scope query") -> ScopeQuery:
