@@ -105,7 +105,9 @@ def test_a_run_takes_the_answers_of_another(folder: Path) -> None:
     )
     log = (folder / "other" / "verdicts.jsonl").read_text()
     times = {json.loads(line)["time"] for line in log.splitlines()}
-    assert times <= {json.loads(line)["time"] for line in (folder / "run" / "verdicts.jsonl").open()}
+    assert times <= {
+        json.loads(line)["time"] for line in (folder / "run" / "verdicts.jsonl").read_text().splitlines()
+    }
     again = kgeval("import", "other", "run", cwd=folder)
     assert again.stderr.startswith("0 answers by 0 annotators on 0 beliefs; 2 were there before\n")
     assert (folder / "other" / "verdicts.jsonl").read_text() == log
