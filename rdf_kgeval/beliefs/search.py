@@ -36,7 +36,8 @@ def find_by_names(names: Names, text: str) -> list[int]:
 def _named(names: Names, literals: Bools) -> Bools:
     """Mark the terms that have one of these literals as a label."""
     beliefs = names.beliefs
-    labelled = np.isin(beliefs.p, list(names.label_predicates)) & literals[beliefs.o]
+    predicates = [n for p in names.properties if (n := beliefs.terms.find(f"<{p}>")) is not None]
+    labelled = np.isin(beliefs.p, predicates) & literals[beliefs.o]
     marked = np.zeros(len(beliefs.terms), dtype=bool)
     subjects: Int32s = beliefs.s[labelled]
     marked[subjects] = True

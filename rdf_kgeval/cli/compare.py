@@ -127,7 +127,12 @@ def compare(
         int, typer.Option(min=1, metavar="N", help="How many runs at once.", rich_help_panel=COMPUTING)
     ] = (os.cpu_count() or 1),
     report: Annotated[
-        Path | None, typer.Option(metavar="F.html", help="Write the plots here.", rich_help_panel=OUTPUT)
+        Path | None,
+        typer.Option(
+            metavar="F.html",
+            help="Write the plots here; .md and .csv get the table alone.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
     as_json: AsJson = False,
     config: Config = None,
@@ -145,9 +150,14 @@ def compare(
     from rdf_kgeval.runs.run import open_run
     from rdf_kgeval.verdicts.gold import read_gold
 
+    if report is not None:
+        from rdf_kgeval.common.disk import by_ending
+        from rdf_kgeval.publishing.report.comparison import COMPARISONS
+
+        check_folder(report)
+        write = by_ending(report, COMPARISONS)
     chosen = methods_of(methods, budget=budget, **method)
     read_gold(oracle)
-    check_folder(report)
     with tempfile.TemporaryDirectory(prefix="kgeval-") as name:
         folder = Path(name) / "run"
         options.prepare(folder, LOCAL)
@@ -159,9 +169,7 @@ def compare(
             )
     rows = summarise(trials)
     if report is not None:
-        from rdf_kgeval.publishing.report.comparison import comparison_page
-
-        write_text(report, comparison_page(trials, rows, float(gold.mean())))
+        write_text(report, write(trials, rows, float(gold.mean())))
     if as_json:
         print_json({"rows": rows})
     else:
