@@ -48,7 +48,7 @@ Passages = Mapping[Triple, Sequence[Evidence]]
 def read_passages(path: Path, prefixes: Prefixes = Prefixes()) -> Passages:  # noqa: B008, it is frozen
     """Read passages from CSV with the columns subject, predicate, object, text and url.
 
-    Terms are plain IRIs, N-Triples terms, or CURIEs with one of the prefixes. The text or the url may be empty.
+    Terms are plain IRIs, N-Triples terms, or CURIEs with one of the prefixes. Text or url may be empty.
 
     Raises:
         InputError: the file cannot be read, or a row has neither text nor a web address.
