@@ -33,7 +33,7 @@ Incremental(model, solve(model)).what_ifs(np.arange(20))
 """
 COUNT = """
 from rdf_kgeval.common import jit
-jit._compile_all()
+jit.compile_all()
 made = [len(each._dispatcher.signatures) for each in jit._kernels]
 print(len(made), sum(made))
 """

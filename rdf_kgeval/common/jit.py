@@ -148,7 +148,7 @@ class _Kernel:
                     before = _announcement().made
                     self._dispatcher = self._read()
                     if _announcement().made and not before and self._dispatcher.stats.cache_path:
-                        _compile_all()
+                        compile_all()
         return self._dispatcher
 
     def _read(self) -> Any:
@@ -185,8 +185,10 @@ def _numba_type(hint: Any) -> Any:
     return numba.typeof(np.empty((0,) * (1 if record else said), dtype))
 
 
-def _compile_all() -> None:
-    """Compile all kernels there are, so that nobody waits again."""
+def compile_all() -> None:
+    """Load all kernels there are, and compile those that are not at hand, so that nobody waits again."""
+    if _DEBUG:
+        return
     for room in _ROOMS:
         for file in (_PACKAGE / room).rglob("*.py"):
             if "kernel\n" in file.read_text(encoding="utf-8"):

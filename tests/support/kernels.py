@@ -161,6 +161,7 @@ def compile_all_sizes(replace: Callable[[object, str, int], None]) -> None:
 def main() -> None:
     if "small" not in sys.argv:
         compile_all_sizes(setattr)
+        jit.compile_all()  # here, for a traced compiler is slow
     entered: set[CodeType] = set()
 
     def note(frame: FrameType, event: str, arg: object) -> None:

@@ -36,7 +36,7 @@ WATCHED = 0.1
 from where x is."""
 
 
-FEW = 30
+FEW = 20
 """Rows up to which kernels run as Python here: the records of a search are slow to read in Python, and there
 is a what-if for each variable and value."""
 
