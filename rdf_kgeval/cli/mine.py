@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from rdf_kgeval.cli.options import Prefix
 from rdf_kgeval.cli.terminal import progress_bar, say
 from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.errors import InputError
@@ -20,7 +21,9 @@ def mine(
         Path, typer.Option("-o", "--output", metavar="DIR", help="The folder to make, or a .ttl file.")
     ] = Path("rules"),
     endpoint: Annotated[str | None, typer.Option(metavar="URL", help="SPARQL endpoint to pull from.")] = None,
-    graph: Annotated[str | None, typer.Option(metavar="IRI", help="Only this named graph.")] = None,
+    graph: Annotated[
+        str | None, typer.Option(metavar="IRI", help="Only this named graph: an IRI or a CURIE.")
+    ] = None,
     context: Annotated[
         list[Path] | None, typer.Option(metavar="FILE", help="Triples taken as true (repeatable).")
     ] = None,
@@ -32,6 +35,7 @@ def mine(
         list[Path] | None,
         typer.Option(metavar="FILE", help="Ontology whose rules need not be found again (repeatable)."),
     ] = None,
+    prefix: Prefix = None,
     max_length: Annotated[int, typer.Option(min=0, max=3, help="Longest path.")] = 3,
     min_support: Annotated[int, typer.Option(min=1, metavar="N", help="Least support.")] = 10,
     min_head_coverage: Annotated[float, typer.Option(min=0, max=1, help="Least head coverage.")] = 0.01,
@@ -56,6 +60,7 @@ def mine(
 
       kgeval mine --endpoint http://localhost:7878/query --format shacl -o rules.ttl
     """
+    from rdf_kgeval.beliefs.prefixes import parse_prefixes
     from rdf_kgeval.rules.mining.mine import mine as mine_rules
     from rdf_kgeval.rules.mining.options import MiningOptions
     from rdf_kgeval.rules.ontology import read_ontology
@@ -92,6 +97,7 @@ def mine(
                 context_unknown=context_unknown or [],
                 scope=Scope.of(predicates=[], graph=graph, scope=None),
                 format=input_format,
+                prefixes=parse_prefixes(prefix or ()),
             )
             beliefs = load(sources, Path(pages) / "pages", progress).beliefs
         mined = mine_rules(beliefs, options, known=known, progress=progress)

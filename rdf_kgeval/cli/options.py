@@ -43,6 +43,15 @@ MaxMargin = Annotated[
 ]
 
 
+Prefix = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=IRI",
+        help="Prefix for CURIEs, beside those of the files and well-known ones (repeatable).",
+    ),
+]
+
+
 def _configure(context: typer.Context, path: Path | None) -> Path | None:
     """Take defaults from a configuration file."""
     if path is not None:
@@ -85,9 +94,14 @@ class SourceOptions:
     parallel: Annotated[
         int, typer.Option(min=1, max=32, metavar="N", help="With --in-place: requests at the same time.")
     ] = 1
-    graph: Annotated[str | None, typer.Option(metavar="IRI", help="Only this named graph.")] = None
+    graph: Annotated[
+        str | None, typer.Option(metavar="IRI", help="Only this named graph: an IRI or a CURIE.")
+    ] = None
     predicate: Annotated[
-        list[str] | None, typer.Option(metavar="IRI", help="Only this predicate (repeatable).")
+        list[str] | None,
+        typer.Option(
+            metavar="IRI", help="Only this predicate: an IRI or a CURIE such as ex:capital (repeatable)."
+        ),
     ] = None
     scope: Annotated[
         Path | None, typer.Option(metavar="F.rq", help="Only what this SELECT ?s ?p ?o or CONSTRUCT returns.")
@@ -126,6 +140,7 @@ class SourceOptions:
         list[str] | None,
         typer.Option(metavar="IRI", help="Property with names for people, best first (repeatable)."),
     ] = None
+    prefix: Prefix = None
     lang: Annotated[str, typer.Option(metavar="TAG", help="Language of names for people.")] = "en"
     format_: Annotated[
         str | None,
@@ -142,10 +157,10 @@ class SourceOptions:
 
     def sources(self, *, propose_scope: bool = False, seed: int = 0) -> "Sources":
         """Return what to read; the seed is for a sample in place."""
-        from rdf_kgeval.beliefs.terms import iri, iri_term
+        from rdf_kgeval.beliefs.prefixes import parse_prefixes
         from rdf_kgeval.sources.endpoint.client import Endpoint, RetryPolicy
         from rdf_kgeval.sources.load import InPlace, Sources
-        from rdf_kgeval.sources.scope import Scope
+        from rdf_kgeval.sources.scope import Scope, named
 
         if not self.given:
             raise typer.BadParameter("give a FILE, - for standard input, or --endpoint URL")
@@ -161,7 +176,8 @@ class SourceOptions:
             scope=Scope.of(predicates=self.predicate or [], graph=self.graph, scope=self.scope),
             propose_scope=propose_scope,
             format=self.format_,
-            label_properties=[iri(iri_term(p)) for p in self.label_property or LABEL_PROPERTIES],
+            label_properties=[named(p) for p in self.label_property or LABEL_PROPERTIES],
+            prefixes=parse_prefixes(self.prefix or ()),
         )
 
     @property
