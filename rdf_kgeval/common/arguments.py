@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar, cast, get_args
 
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.common.validation import fits, hints
@@ -76,7 +76,7 @@ def check_fields(options: Any) -> None:
     Raises:
         InputError: one does; the message has its usual value.
     """
-    wanted = hints(type(options))
+    wanted = hints(cast(Any, type(options)))
     for field in fields(options):
         value = getattr(options, field.name)
         if not fits(value, wanted[field.name]):
@@ -86,4 +86,4 @@ def check_fields(options: Any) -> None:
 
 
 def _word(kind: Any) -> str:
-    return _WORDS.get(kind) or f"one of {', '.join(map(repr, kind))}"
+    return _WORDS.get(kind) or str(kind)

@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 from rdf_kgeval.common.progress import StepProgress
 from rdf_kgeval.evaluation.state import State
-from rdf_kgeval.verdicts.log import Answer
-from rdf_kgeval.verdicts.oracles import Oracle, Wish
+from rdf_kgeval.verdicts.oracles import Oracle, Wish, as_answer
 
 
 def consult(
@@ -34,7 +33,7 @@ def consult(
                 return True
             skipped = []
             continue
-        answer = oracle.ask(state.question(requests[0].position))
+        answer = as_answer(oracle.ask(state.question(requests[0].position)), oracle.annotator)
         if answer is Wish.QUIT:
             return False
         if answer is Wish.SKIP:
@@ -42,5 +41,5 @@ def consult(
         elif answer is Wish.UNDO:
             state.undo(oracle.annotator)
         else:
-            state.answer(requests[0], Answer(answer), oracle.annotator)
+            state.answer(requests[0], answer, oracle.annotator)
             told(state)

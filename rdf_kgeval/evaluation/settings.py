@@ -4,6 +4,8 @@ import re
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
+from rdf_kgeval.common.arguments import check_fields
+from rdf_kgeval.common.registry import suggest
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.evaluation.methods import DEFAULT, METHODS, estimators_of
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from rdf_kgeval.estimation.design import DesignOptions
 
 MOST_WORKERS = 1000
+_SHARES = ("margin", "level", "error_rate")
 SEED_SIZE = 50
 """Beliefs asked at random before control takes over, as in the paper."""
 
@@ -75,12 +78,12 @@ class Settings:
     """Stop when the last estimates hardly differ, for methods without an interval."""
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.method not in METHODS:
-            known = {method.partition("/")[0] for method in METHODS}
+            known = list(dict.fromkeys(method.partition("/")[0] for method in METHODS))
             if self.policy not in known:
                 raise InputError(
-                    f"there is no policy {printable(self.policy, 40)!r}; choose one of "
-                    f"{', '.join(dict.fromkeys(method.partition('/')[0] for method in METHODS))}"
+                    f"there is no policy {printable(self.policy, 40)!r}; {suggest(self.policy, known)}"
                 )
             fitting = " or ".join(estimators_of(self.policy))
             raise InputError(
@@ -124,9 +127,14 @@ class Settings:
 
     def changed(self, **options: Any) -> "Settings":
         """Return settings with options as users give them, such as the budget 2h or the redundancy paper."""
-        unknown = options.keys() - {one.name for one in fields(self)}
+        names = [one.name for one in fields(self)]
+        unknown = options.keys() - set(names)
         if unknown:
-            raise InputError(f"there is no option {printable(min(unknown), 40)!r} of an evaluation")
+            first = min(unknown)
+            raise InputError(
+                f"there is no option {printable(first, 40)!r} of an evaluation; {suggest(first, names)}"
+            )
+        options = {name: _plain(name, value) for name, value in options.items()}
         if isinstance(options.get("budget"), str):
             options = {**options, "budget": None, "seconds": None, **parse_budget(options["budget"])}
         if isinstance(options.get("redundancy"), str):
@@ -216,6 +224,20 @@ def parse_budget(text: str) -> dict[str, float]:
         f"the budget {printable(text, 40)!r} is neither a number of verdicts such as 140 nor a time such as "
         "2h"
     )
+
+
+def _plain(name: str, value: Any) -> Any:
+    """Convert a number of numpy's, or a share as a user writes it, into a plain one; leave other values.
+
+    >>> _plain("margin", "5%"), _plain("margin", "0.05"), _plain("policy", "srs")
+    (0.05, 0.05, 'srs')
+    """
+    if hasattr(value, "dtype"):
+        return value.item()
+    share = re.fullmatch(r"([0-9]*\.?[0-9]+) ?(%?)", value) if isinstance(value, str) else None
+    if share is None or name not in _SHARES:
+        return value
+    return float(share[1]) / (100 if share[2] else 1)
 
 
 def _time(seconds: float) -> str:
