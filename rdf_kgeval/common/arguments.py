@@ -39,17 +39,23 @@ def wrong(given: object, need: str, remedy: str) -> InputError:
     return InputError(f"{need}, not {described(given)}; {remedy}")
 
 
-def expect_all(given: object, wanted: type[T], need: str, remedy: str) -> list[T]:
+def expect_all(given: object, wanted: type[T] | tuple[type[T], ...], need: str, remedy: str) -> list[T]:
     """Return the members of an argument, if it is one of a kind or a list of them.
 
     Raises:
         InputError: it is something else.
     """
-    if isinstance(given, wanted):
-        return [given]
-    if isinstance(given, (str, Mapping)) or not isinstance(given, Iterable):
-        raise wrong(given, need, remedy)
-    return [expect(one, wanted, need, remedy) for one in given]
+    return [expect(one, wanted, need, remedy) for one in several(given)]
+
+
+def several(given: Any) -> list[Any]:
+    """Return what may be one thing or several as a list.
+
+    >>> several("a"), several(("a", "b"))
+    (['a'], ['a', 'b'])
+    """
+    is_one = isinstance(given, (str, Path, Mapping)) or not isinstance(given, Iterable)
+    return [given] if is_one else list(given)
 
 
 def described(value: object) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from rdf_kgeval.common.arguments import check_fields
 from rdf_kgeval.common.registry import suggest
@@ -183,6 +183,27 @@ class Settings:
     def to_json(self) -> dict[str, Any]:
         """Return the fields as `config.json` keeps them."""
         return asdict(self)
+
+
+class MethodOptions(TypedDict, total=False):
+    """The fields of `Settings` as `changed` takes them, for those who check types."""
+
+    policy: str
+    estimator: str
+    seed: int
+    budget: int | str | None
+    seconds: float | None
+    margin: float | str | None
+    level: float | str
+    strict: bool
+    objective: str
+    error_rate: float | str
+    redundancy: int | str
+    allocate: bool
+    votes: str
+    seed_size: int
+    candidates: int | None
+    converge: bool
 
 
 def methods_of(text: str, *, budget: str | None, **options: Any) -> list[Settings]:
