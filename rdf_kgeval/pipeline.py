@@ -9,15 +9,16 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from rdf_kgeval.common.progress import Show, unseen
+from rdf_kgeval.common.progress import Show, shown, unseen
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.coupling.graph import CouplingGraph
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.evaluation.consult import consult
+from rdf_kgeval.evaluation.consult import consult_shown
 from rdf_kgeval.evaluation.settings import Settings
 from rdf_kgeval.evaluation.state import State
+from rdf_kgeval.runs.inputs import Inputs, Options, Rules, spell_out
 from rdf_kgeval.runs.run import Run, open_log, open_run
 from rdf_kgeval.verdicts.log import LogRecord, read_log
 from rdf_kgeval.verdicts.oracles import AnswerFunction, Oracle, as_oracle
@@ -34,26 +35,43 @@ Consult = Callable[["Evaluation"], bool]
 """Asks until the evaluation stops (true) or nobody answers any more (false)."""
 
 
+@spell_out
 def evaluate(
-    graph: CouplingGraph | Run,
-    oracle: Oracle | AnswerFunction,
+    source: Any = None,
+    oracle: Oracle | AnswerFunction | None = None,
     *,
+    rules: Rules = (),
+    ontology: Any = (),
+    run: str | Path | None = None,
     threads: int = 1,
     endpoint: "Endpoint | None" = None,
-    **options: Any,
+    **options: Unpack[Options],
 ) -> "Evaluation":
-    """Evaluate a graph from the first question to the last.
+    """Evaluate a graph from the first question to the accuracy.
+
+    Without rules and without an ontology, it takes the axioms that the graph states about itself and quickly
+    mines rules from it, as `kgeval evaluate` does; `mine=False` does without.
 
     Args:
-        graph: from `couple`, or a run, which keeps every answer and is gone on with.
-        oracle: answers the questions, such as `GoldOracle("gold.csv")`, or a function of a question that
-            returns a boolean, an `Answer`, or None to skip it.
+        source: a file or several, an rdflib Graph, beliefs, a coupling graph, the URL of an endpoint or of a
+            file, or a run, which keeps every answer and is gone on with.
+        oracle: a function of a `Question` that returns a boolean, an `Answer`, or None to skip it, or an object
+            such as `GoldOracle("gold.csv")` or `PromptOracle()`.
+        rules: rules, files and folders of rules, or a list of such.
+        ontology: files of RDFS or OWL, an rdflib Graph, or rules.
+        run: the run directory to make, or to go on with; then source, rules and options must be those that it
+            was made with, or be left out.
         threads: how many threads may look ahead.
         endpoint: where a run in place draws, if not at the address that it keeps.
-        **options: fields of `Settings`, such as `policy`, `budget` and `seed`.
+        **options: what to read, as in `Inputs`, and how to ask and estimate, as in `Settings`.
     """
     asked = as_oracle(oracle)
-    return ask(graph, lambda evaluation: consult(evaluation, asked), options, threads, endpoint)
+    inputs, method = Inputs.of(source, rules, ontology, run, options)
+    endpoint = endpoint or inputs.endpoint
+    graph = inputs.opened() or prepare(**inputs.preparation(method.get("seed", 0)), show=shown)
+    evaluation = ask(graph, lambda e: consult_shown(e, asked, shown), method, threads, endpoint, shown)
+    evaluation.inputs = inputs
+    return evaluation
 
 
 def prepare(
@@ -193,8 +211,21 @@ class Evaluation(State):
 
     run: Run | None = None
     """The run directory, where there is one."""
+    inputs: Inputs | None = None
+    """What `evaluate` was given; a temporary run directory goes with it."""
     change: str | None = None
     """What became of the store since the sample was drawn, in a sentence."""
+
+    def __repr__(self) -> str:
+        from rdf_kgeval.publishing.report.content import headline
+
+        return f"<Evaluation of {headline(self, self.run and self.run.config)}>"
+
+    @property
+    def notes(self) -> list[str]:
+        """What to know of the sources, the method and the store, in sentences."""
+        kept = self.run.config.notes if self.run else ()
+        return [*kept, *(note for note in (self.note, self.change) if note)]
 
     def report(self, path: str | Path, format_: str = "html") -> None:
         """Write a report for people."""
@@ -213,4 +244,4 @@ class Evaluation(State):
     def _repr_html_(self) -> str:
         from rdf_kgeval.publishing.report.page import notebook
 
-        return notebook(self, self.run.config if self.run else None)
+        return notebook(self, self.run and self.run.config, self.notes)

@@ -76,7 +76,7 @@ def explain(
 ) -> None:
     """Say why a belief is held to be true or false."""
     evaluation, more = _read(run, verdicts)
-    typer.echo(evaluation.explain(belief, more, relearn=update_confidences))
+    typer.echo(evaluation.explain(belief, more=more, relearn=update_confidences))
 
 
 def _read(

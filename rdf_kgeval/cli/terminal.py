@@ -3,14 +3,12 @@
 import json
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from contextlib import AbstractContextManager
+from contextvars import ContextVar
 
 import typer
 
-if TYPE_CHECKING:
-    from rdf_kgeval.common.progress import Progress
+from rdf_kgeval.common.progress import Progress, shown, unseen
 
 
 def print_json(value: object) -> None:
@@ -18,8 +16,22 @@ def print_json(value: object) -> None:
     typer.echo(json.dumps(value, indent=2))
 
 
+_quiet: ContextVar[bool] = ContextVar("quiet", default=False)
+
+
+def hush(quiet: bool) -> None:
+    """Take or leave out notes and progress from now on."""
+    _quiet.set(quiet)
+
+
 def say(message: str) -> None:
-    """Print a message for people."""
+    """Print a message for people, unless they asked for quiet."""
+    if not _quiet.get():
+        complain(message)
+
+
+def complain(message: str) -> None:
+    """Print what people must read even with --quiet."""
     typer.echo(message, err=True)
 
 
@@ -36,23 +48,6 @@ def open_browser(link: str) -> None:
         threading.Thread(target=webbrowser.open, args=(link,), daemon=True).start()
 
 
-@contextmanager
-def progress_bar() -> Iterator["Progress"]:
-    """Show a progress bar on a terminal, nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield lambda *_: None
-        return
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        tasks: dict[str, Any] = {}
-
-        def report(what: str, done: int, total: int | None) -> None:
-            if what not in tasks:
-                tasks[what] = bars.add_task(escape(what), total=total)
-            bars.update(tasks[what], completed=done, total=total)
-
-        yield report
+def progress_bar() -> AbstractContextManager[Progress]:
+    """Show a progress bar on a terminal, nothing elsewhere or with --quiet."""
+    return unseen() if _quiet.get() else shown()

@@ -293,8 +293,8 @@ def couple(
     remedy = "read_beliefs(source) makes beliefs of a file or an rdflib Graph: couple(beliefs, rules)"
     expect(beliefs, Beliefs, "couple takes beliefs first", remedy)
     remedy = "read_rules(path), read_ontology(path) and mine(beliefs) make rules"
-    given = expect_all(rules, Rule, "couple takes rules after the beliefs", remedy)
-    rules = tuple(rule.resolved(beliefs) for rule in given)
+    rules = expect_all(rules, Rule, "couple takes rules after the beliefs", remedy)
+    rules = tuple(rule.resolved(beliefs) for rule in rules)
     _refuse_duplicates(rules)
     found = ground(beliefs, rules, max_groundings=max_groundings, threads=threads, space=space, tables=tables)
     given = np.zeros(len(beliefs) + len(found.latent), dtype=bool)

@@ -2,9 +2,21 @@
 
 from collections.abc import Callable
 
-from rdf_kgeval.common.progress import StepProgress
+from rdf_kgeval.common.progress import Show, StepProgress
 from rdf_kgeval.evaluation.state import State
-from rdf_kgeval.verdicts.oracles import Oracle, Wish, as_answer
+from rdf_kgeval.verdicts.oracles import Oracle, Wish, as_answer, is_interactive
+
+
+def consult_shown(state: State, oracle: Oracle, show: Show) -> bool:
+    """Ask the oracle as `consult` does, and show progress unless a person answers."""
+    if is_interactive(oracle):
+        return consult(state, oracle)
+    with show() as progress:
+
+        def tell(state: State) -> None:
+            progress("verdicts", state.n_verdicts, state.settings.budget)
+
+        return consult(state, oracle, told=tell)
 
 
 def consult(

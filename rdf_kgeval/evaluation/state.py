@@ -13,8 +13,9 @@ import numpy as np
 import pyoxigraph as ox
 
 from rdf_kgeval.beliefs.names import Names
-from rdf_kgeval.beliefs.table import Triple
+from rdf_kgeval.beliefs.table import Term, Triple
 from rdf_kgeval.beliefs.terms import iri
+from rdf_kgeval.common.arguments import wrong
 from rdf_kgeval.common.progress import StepProgress
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.common.types import Int32s
@@ -38,10 +39,13 @@ from rdf_kgeval.verdicts.log import (
     TRUE,
     Answer,
     Drawn,
+    Judgement,
     LogRecord,
     Retraction,
     Verdict,
     belief_of,
+    checked_note,
+    checked_source,
     now,
 )
 from rdf_kgeval.verdicts.oracles import Question
@@ -219,21 +223,30 @@ class State:
             self.findings[position] = found = self._ledger.finding(position)
             self._procedure.take(position, found)
 
-    def answer(self, request: Request, answer: Answer, annotator: str) -> None:
+    def answer(self, request: Request, answer: Answer | Judgement, annotator: str) -> None:
         """Record an answer to a request."""
         self.record(self.verdict(request, answer, annotator))
 
-    def verdict(self, request: Request, answer: Answer, annotator: str, *, expert: bool = False) -> Verdict:
-        """An answer to a request, as the log keeps it."""
+    def verdict(
+        self, request: Request, answer: Answer | Judgement, annotator: str, *, expert: bool = False
+    ) -> Verdict:
+        """An answer to a request, as the log keeps it.
+
+        Raises:
+            InputError: its note is too long, or its source is not the address of a web page.
+        """
+        given = answer if isinstance(answer, Judgement) else Judgement(answer=answer)
         return Verdict(
             belief=self.belief(request.position),
-            answer=answer,
+            answer=Answer(given.answer),
             annotator=annotator,
             time=now(),
             drawn=request.drawn,
             probability=request.probability,
             workers=request.workers if request.workers != self.settings.redundancy else None,
             expert=expert or None,
+            note=checked_note(given.note),
+            source=checked_source(given.source),
         )
 
     def undo(self, annotator: str) -> bool:
@@ -261,12 +274,25 @@ class State:
         """The id of a belief."""
         return self.graph.beliefs.id(int(self.graph.beliefs.rows[position]))
 
-    def row(self, belief: str) -> int:
-        """Return the row that a user names: by its id, the beginning of it, or its triple in N-Triples.
+    def row(self, belief: Term, p: Term | None = None, o: Term | None = None) -> int:
+        """Return the row that a user names: by its id, the beginning of it, or its triple.
+
+        Args:
+            belief: the id, or the triple in N-Triples; with `p` and `o`, the subject.
+            p: the predicate, as `Beliefs.find` takes it.
+            o: the object, likewise.
 
         Raises:
             InputError: there is none.
         """
+        if p is not None and o is not None:
+            row = self.graph.beliefs.find(belief, p, o)
+            if row is None:
+                raise InputError(f"{printable(f'{belief} {p} {o}', 200)} is not in the graph")
+            return row
+        if p is not None or not isinstance(belief, str):
+            need = "a belief is named by its id, or by subject, predicate and object"
+            raise wrong(belief if p is None else p, need, "give one text, or three terms")
         if not belief.lstrip().startswith(("<", "_:")):
             return self.graph.beliefs.row(belief)
         try:
@@ -432,15 +458,25 @@ class State:
         rows = beliefs.rows[self.label() == 0].tolist()
         return {beliefs.id(row): beliefs.triple(row) for row in rows}
 
-    def explain(self, belief: str, more: Mapping[int, float] | None = None, *, relearn: bool = False) -> str:
+    def explain(
+        self,
+        belief: Term,
+        p: Term | None = None,
+        o: Term | None = None,
+        *,
+        more: Mapping[int, float] | None = None,
+        relearn: bool = False,
+    ) -> str:
         """Say why a belief is held to be true or false, a line for each reason.
 
         Args:
-            belief: its id, the beginning of it, or its triple in N-Triples.
+            belief: its id, the beginning of it, or its triple in N-Triples; with `p` and `o`, its subject.
+            p: its predicate: an IRI, a CURIE, a term in N-Triples or one of rdflib's.
+            o: its object, likewise.
             more: further verdicts by row.
             relearn: learn the rules' confidences from all verdicts, not only from the seed set.
         """
-        row = self.row(belief)
+        row = self.row(belief, p, o)
         inference = self.infer(more, relearn=relearn) if more or relearn else self.inference
         return "\n".join(describe(explain(inference, row), self.in_words))
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 
@@ -131,7 +132,7 @@ def _row(graph: CouplingGraph, belief: object) -> int:
 def _truth(belief: str, value: object) -> float:
     need = f"the verdict on {printable(belief, 12)} is True, False or a probability"
     remedy = "leave out the beliefs of which nobody said anything"
-    truth = float(expect(value, (bool, int, float, np.bool_), need, remedy))
+    truth = float(cast(float, expect(value, (int, float, np.bool_), need, remedy)))
     if not 0 <= truth <= 1:
         raise wrong(value, need, "give a number from 0 to 1")
     return truth

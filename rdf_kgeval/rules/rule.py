@@ -1,7 +1,8 @@
 """Rule: `body_1 & ... & body_k -> head` with a weight or a confidence; without a head it is a denial.
 
-Terms are canonical N-Triples texts and variables are `?name`, which no such text starts with. A rule may also be
-given IRIs without brackets, CURIEs and rdflib terms; a CURIE is written out when the rule meets beliefs.
+Terms are canonical N-Triples texts and variables are `?name`, which no such text starts with. A rule may
+also be given IRIs without brackets, CURIEs and rdflib terms; a CURIE is written out when the
+rule meets beliefs.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -139,7 +140,8 @@ class Rule:
     id: str
     """Its name in messages, explanations and counts; distinct within a coupling graph."""
     body: tuple[Pattern, ...]
-    """The conditions: variables such as `?x`, IRIs, CURIEs and rdflib terms; the matched triples are the atoms of a constraint."""
+    """The conditions, of variables such as `?x`, IRIs, CURIEs and rdflib terms; the matched triples are the
+    atoms of a constraint."""
     head: Pattern | None
     """The conclusion; None is a denial: the conditions cannot all be true."""
     summary: str = ""

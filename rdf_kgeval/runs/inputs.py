@@ -1,14 +1,15 @@
 """Inputs: what a user hands to `evaluate`, in whatever form, and the run that it makes or goes on with."""
 
+import inspect
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, TypedDict, TypeVar, get_type_hints
 
 import numpy as np
 
@@ -35,6 +36,7 @@ Names = str | Sequence[str]
 """One name, or several."""
 Paths = str | Path | Sequence[str | Path]
 """One file, or several."""
+Call = TypeVar("Call", bound=Callable[..., Any])
 Rules = Rule | str | Path | Iterable[Rule | str | Path]
 """Rules, files and folders of rules, or a list of such."""
 
@@ -111,6 +113,9 @@ class Inputs:
         Returns:
             What to evaluate, and the options of `Settings`.
         """
+        if source is None and isinstance(options.get("graph"), CouplingGraph | Run):
+            options = dict(options)
+            source = options.pop("graph")  # the first parameter's former name
         method = {name: value for name, value in options.items() if name in _METHOD}
         own = {name: value for name, value in options.items() if name not in _METHOD}
         for name in own:
@@ -143,11 +148,11 @@ class Inputs:
             raise InputError(f"this run is in {printable(str(self.source.folder))} already; leave run= out")
         if self.run is not None and self.run.exists() and not self.run.is_dir():
             raise InputError(
-                f"run={printable(str(self.run))!r} is a file; name a run directory that is there, or a new one"
+                f"run={printable(str(self.run))!r} is a file; name a run directory, or one to make"
             )
         if self.source is None and (self.run is None or not self.run.exists()):
             raise InputError(
-                "there is nothing to evaluate; give a file, an rdflib Graph, beliefs or the URL of an endpoint"
+                "there is nothing to evaluate; give a file, an rdflib Graph, beliefs or an endpoint's URL"
             )
         if self.in_place and self.endpoint is None:
             raise InputError("in_place draws from an endpoint; give its URL as the source")
@@ -218,6 +223,16 @@ class Inputs:
             graph=self.source if isinstance(self.source, CouplingGraph) else None,
         )
 
+    def preparation(self, seed: int) -> dict[str, Any]:
+        """Return what `prepare` takes; the seed is for a sample in place."""
+        return {
+            "folder": self.folder,
+            "sources": self.sources(seed),
+            "coupling": self.coupling,
+            "lang": self.lang,
+            "memory_limit": self.memory,
+        }
+
     def opened(self) -> CouplingGraph | Run | None:
         """Return the graph or run that is there already; None where a run is to be made."""
         if self.run is not None:
@@ -240,8 +255,8 @@ class Inputs:
         differs = self._difference(run)
         if differs:
             raise RunError(
-                f"{printable(str(run.folder))} was made with {differs}; go on with the same, or choose another "
-                "run="
+                f"{printable(str(run.folder))} was made with {differs}; go on with the same, or choose "
+                "another run="
             )
         return run
 
@@ -276,11 +291,29 @@ class Inputs:
         return not own.graphs or _equal(load(own, Path()).beliefs, run.beliefs, _TRIPLES)
 
     def _has_same_rules(self, run: Run) -> bool:
-        rules = [replace(rule.resolved(run.beliefs.prefixes), source=None) for rule in self.coupling.read()]
-        kept = [replace(rule, source=None) for rule in run.graph.rules]
+        rules = {rule.id: replace(rule.resolved(run.beliefs), source=None) for rule in self.coupling.read()}
+        kept = {rule.id: replace(rule, source=None) for rule in run.graph.rules}
         if run.config.mine is not None:
-            kept = kept[: len(rules)]
+            kept = {name: rule for name, rule in kept.items() if name in rules}
         return rules == kept
+
+
+def spell_out(call: Call) -> Call:
+    """Show each of the `Options` of a call, with its type and default, in its signature and in help."""
+    whole = inspect.signature(call)
+    known = [one for one in whole.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+    defaults = {one.name: one for kind in (Settings, Inputs) for one in fields(kind)}
+    options = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=defaults[name].default if defaults[name].default is not MISSING else None,
+            annotation=kind,
+        )
+        for name, kind in get_type_hints(Options).items()
+    ]
+    call.__signature__ = whole.replace(parameters=[*known, *options])  # type: ignore[attr-defined]
+    return call
 
 
 _METHOD = tuple(MethodOptions.__annotations__)

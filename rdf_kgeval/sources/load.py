@@ -248,8 +248,7 @@ def load(sources: Sources, pages: Path, progress: Progress = lambda *_: None, sp
         beliefs = apply_scope(beliefs, sources.scope)
         present = beliefs.by_predicate()
         notes += [
-            f"no triple of the files has the predicate {printable(prefixes.shorten(iri(p)))}"
-            f"{did_you_mean(p, prefixes, beliefs)}"
+            f"no triple of the files has the predicate {printable(p)}{did_you_mean(p, prefixes, beliefs)}"
             for p in sources.scope.predicates
             if iri(p) not in present
         ]

@@ -21,7 +21,7 @@ from rdf_kgeval.common.arguments import described, wrong
 from rdf_kgeval.common.registry import Entry, Registry
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.verdicts.log import Answer
+from rdf_kgeval.verdicts.log import Answer, Judgement, checked_note, checked_source
 
 if TYPE_CHECKING:
     from rdf_kgeval.beliefs.names import Names
@@ -76,12 +76,12 @@ class Oracle(Protocol):
         """Return whether a person answers; an oracle without this attribute is a program."""
         ...
 
-    def ask(self, question: Question) -> Answer | Wish:
-        """Return the answer, or a wish in its place."""
+    def ask(self, question: Question) -> Answer | Judgement | Wish:
+        """Return the answer, bare or with a note and a source, or a wish in its place."""
         ...
 
 
-AnswerFunction = Callable[[Question], bool | Answer | None]
+AnswerFunction = Callable[[Question], bool | Answer | Judgement | None]
 """Answer a question; None skips it."""
 
 
@@ -114,13 +114,13 @@ class FunctionOracle:
         return Wish.SKIP
 
 
-def as_answer(given: Any, annotator: str) -> Answer | Wish:
+def as_answer(given: Any, annotator: str) -> Answer | Judgement | Wish:
     """Return what an oracle answered, where it is an answer or a wish.
 
     Raises:
         InputError: it is something else.
     """
-    if isinstance(given, Wish):
+    if isinstance(given, Wish | Judgement):
         return given
     if isinstance(given, str) and given in tuple(Answer):
         return Answer(given)
@@ -130,7 +130,7 @@ def as_answer(given: Any, annotator: str) -> Answer | Wish:
         return Answer.TRUE if given else Answer.FALSE
     raise InputError(
         f"the oracle {printable(annotator, 40)} answered {described(given)}; "
-        "let it return True, False, an Answer, or None to skip"
+        "let it return True, False, an Answer, a Judgement, or None to skip"
     )
 
 
@@ -146,22 +146,43 @@ class PromptOracle:
         self._source = source or sys.stdin
         self._screen = screen or sys.stderr
 
-    def ask(self, question: Question) -> Answer | Wish:
+    def ask(self, question: Question) -> Answer | Judgement | Wish:
         """Show the belief and read an answer or wish, or its first letter; the end of input quits."""
+        note = source = None
         self._show(f"\n{question.progress}: {printable(question.sentence, 300)}")
         self._show(f"  {printable(' '.join(question.triple), 500)}")
         self._show(f"  {question.search}")
         while True:
-            self._show("true, false, ambiguous, skip, undo or quit [t/f/a/s/u/q]? ", end="")
-            line = self._source.readline()
-            if not line:
-                self._show("")
+            word = self._read("true, false, ambiguous, note, skip, undo or quit [t/f/a/n/s/u/q]? ")
+            if word is None:
                 return Wish.QUIT
-            word = line.strip().lower()
-            answers: tuple[Answer | Wish, ...] = (*Answer, *Wish)
-            for known in answers:
-                if word in (known, known[0]):
-                    return known
+            word = word.lower()
+            if word in ("note", "n"):
+                note = self._read_checked("note, in a line (empty for none): ", checked_note)
+                source = self._read_checked("web page that says so (empty for none): ", checked_source)
+            for answer in Answer:
+                if word in (answer, answer[0]):
+                    return Judgement(answer=answer, note=note, source=source)
+            for wish in Wish:
+                if word in (wish, wish[0]):
+                    return wish
+
+    def _read_checked(self, prompt: str, check: Callable[[str], str | None]) -> str | None:
+        """Read a line until it passes a check."""
+        while True:
+            try:
+                return check(self._read(prompt) or "")
+            except InputError as error:
+                self._show(f"{error}")
+
+    def _read(self, prompt: str) -> str | None:
+        """Read a line; None at the end of input."""
+        self._show(prompt, end="")
+        line = self._source.readline()
+        if not line:
+            self._show("")
+            return None
+        return line.strip()
 
     def _show(self, text: str, end: str = "\n") -> None:
         self._screen.write(text + end)
@@ -186,7 +207,7 @@ ORACLES = Registry(
 """Oracles by name, for `--oracle`."""
 
 
-def as_oracle(given: Oracle | AnswerFunction) -> Oracle:
+def as_oracle(given: Oracle | AnswerFunction | None) -> Oracle:
     """Return an oracle: the object itself if a person answers, else one that calls it.
 
     Raises:

@@ -168,6 +168,13 @@ def summary(entry: GroupResult | Result, result: Result) -> str:
     return f"accuracy {percent(entry.accuracy)}, {sure}: {known}"
 
 
+def headline(evaluation: State, origin: RunConfig | None) -> str:
+    """Tell in a line what was evaluated, and what came out so far."""
+    result = evaluation.result()
+    end = f"stopped: {result.stopped}" if result.stopped else "asking goes on"
+    return f"{title_of(origin or RunConfig())}: {summary(result, result)}; {end}"
+
+
 def name_of(evaluation: State, predicate: str) -> str:
     """Return a predicate's name for people."""
     term = evaluation.graph.beliefs.terms.find(f"<{predicate}>")
