@@ -17,15 +17,13 @@ from rdf_kgeval.coupling.graph import CouplingGraph
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.evaluation.consult import consult_shown
 from rdf_kgeval.evaluation.settings import Settings
-from rdf_kgeval.evaluation.state import State
+from rdf_kgeval.publishing.view import View
 from rdf_kgeval.runs.inputs import Inputs, Options, Rules, spell_out
 from rdf_kgeval.runs.run import Run, open_log, open_run
 from rdf_kgeval.verdicts.log import LogRecord, read_log
 from rdf_kgeval.verdicts.oracles import AnswerFunction, Oracle, as_oracle
 
 if TYPE_CHECKING:
-    import pandas
-
     from rdf_kgeval.publishing.rdf import RecordOptions
     from rdf_kgeval.runs.create import Coupling
     from rdf_kgeval.sources.endpoint.client import Endpoint
@@ -49,14 +47,14 @@ def evaluate(
 ) -> "Evaluation":
     """Evaluate a graph from the first question to the accuracy.
 
-    Without rules and without an ontology, it takes the axioms that the graph states about itself and quickly
-    mines rules from it, as `kgeval evaluate` does; `mine=False` does without.
+    Without rules or ontology, it takes the axioms that the graph states about itself and quickly mines rules
+    from it, as `kgeval evaluate` does; `mine=False` does without.
 
     Args:
         source: a file or several, an rdflib Graph, beliefs, a coupling graph, the URL of an endpoint or of a
             file, or a run, which keeps every answer and is gone on with.
-        oracle: a function of a `Question` that returns a boolean, an `Answer`, or None to skip it, or an object
-            such as `GoldOracle("gold.csv")` or `PromptOracle()`.
+        oracle: a function of a `Question` that returns True, False, an `Answer`, or None to skip it; or an
+            object such as `GoldOracle("gold.csv")`.
         rules: rules, files and folders of rules, or a list of such.
         ontology: files of RDFS or OWL, an rdflib Graph, or rules.
         run: the run directory to make, or to go on with; then source, rules and options must be those that it
@@ -92,7 +90,7 @@ def prepare(
         sources: what to read, and which of it to evaluate.
         coupling: by which rules to couple it.
         lang: the language of names for people.
-        memory_limit: in bytes; it holds for everything that is done with the run later.
+        memory_limit: in bytes, also for what is done with the run later.
         settings: how to evaluate the run, if not as usual.
         options: options of the command line, kept to do it again.
         show: shows progress.
@@ -173,7 +171,7 @@ def evaluation_of(
     evaluation = Evaluation(
         run.graph, run.settings(), records, append=append, names=run.names, threads=threads, solve=solve
     )
-    evaluation.run = run
+    evaluation.run, evaluation.origin = run, run.config
     return evaluation
 
 
@@ -185,63 +183,18 @@ def publish(
     show: Show = unseen,
     **reporting: Any,
 ) -> None:
-    """Write an evaluation as linked data and as a report.
-
-    Args:
-        evaluation: what to write.
-        record: the file of the linked data; its suffix says in which format.
-        report: the file of the report.
-        options: what of it becomes linked data, and under which names.
-        show: shows progress.
-        **reporting: the report's format and thresholds, as `write_report` takes them.
-    """
-    from rdf_kgeval.publishing.outputs import write_report
-    from rdf_kgeval.publishing.rdf import publish as write_record
-
-    origin = evaluation.run.config if evaluation.run else None
+    """Write an evaluation to a file as linked data, to another as a report, or to both."""
     with show() as progress:
         if record is not None:
-            write_record(evaluation, record, options, origin, progress)
+            evaluation.publish(record, options, progress)
         if report is not None:
-            write_report(evaluation, report, origin, progress, **reporting)
+            evaluation.report(report, progress=progress, **reporting)
 
 
-class Evaluation(State):
+class Evaluation(View):
     """What people said so far, what follows from it, and what can be made of it."""
 
     run: Run | None = None
     """The run directory, where there is one."""
     inputs: Inputs | None = None
     """What `evaluate` was given; a temporary run directory goes with it."""
-    change: str | None = None
-    """What became of the store since the sample was drawn, in a sentence."""
-
-    def __repr__(self) -> str:
-        from rdf_kgeval.publishing.report.content import headline
-
-        return f"<Evaluation of {headline(self, self.run and self.run.config)}>"
-
-    @property
-    def notes(self) -> list[str]:
-        """What to know of the sources, the method and the store, in sentences."""
-        kept = self.run.config.notes if self.run else ()
-        return [*kept, *(note for note in (self.note, self.change) if note)]
-
-    def report(self, path: str | Path, format_: str = "html") -> None:
-        """Write a report for people."""
-        publish(self, report=Path(path), format_=format_)
-
-    def publish(self, path: str | Path, options: "RecordOptions | None" = None) -> None:
-        """Write linked data; the suffix says in which format."""
-        publish(self, record=Path(path), options=options)
-
-    def to_pandas(self) -> "pandas.DataFrame":
-        """Return a table of all labels, as `kgeval labels` lists them."""
-        from rdf_kgeval.publishing.labels import to_pandas
-
-        return to_pandas(self)
-
-    def _repr_html_(self) -> str:
-        from rdf_kgeval.publishing.report.page import notebook
-
-        return notebook(self, self.run and self.run.config, self.notes)

@@ -3,7 +3,6 @@
 import re
 from typing import Any
 
-from rdf_kgeval.beliefs.prefixes import user_term
 from rdf_kgeval.common.arguments import wrong
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
@@ -54,6 +53,8 @@ def _term(term: Any, name: str) -> str:
         return term
     if type(term).__name__ == "Variable":  # rdflib's
         return f"?{term}"
+    from rdf_kgeval.beliefs.prefixes import user_term  # with pyoxigraph, which `kgeval --help` does without
+
     try:
         return user_term(term)
     except InputError as error:
