@@ -100,7 +100,6 @@ def prepare(
     rules = coupling.read()
     with new_run(folder, memory_limit) as draft, show() as progress:
         draft.read(sources, rules, coupling, progress)
-        draft.choose_scope()
         draft.couple(rules, coupling, progress)
         draft.save(coupling, lang, settings, options)
     return open_run(folder, coupling.engine)

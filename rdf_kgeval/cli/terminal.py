@@ -3,12 +3,17 @@
 import json
 import os
 import sys
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
+from typing import TYPE_CHECKING
 
 import typer
 
 from rdf_kgeval.common.progress import Progress, shown, unseen
+
+if TYPE_CHECKING:
+    from rdf_kgeval.beliefs.accounts import Accounts
 
 
 def print_json(value: object) -> None:
@@ -33,6 +38,14 @@ def say(message: str) -> None:
 def complain(message: str) -> None:
     """Print what people must read even with --quiet."""
     typer.echo(message, err=True)
+
+
+def say_loaded(accounts: "Accounts | None", notes: Iterable[str]) -> None:
+    """Say what became of the triples read, unless all are beliefs, and what else users must know of them."""
+    for line in accounts.lines() if accounts and not accounts.all_beliefs else ():
+        say(line)
+    for note in notes:
+        say(f"note: {note}")
 
 
 def open_browser(link: str) -> None:

@@ -9,6 +9,7 @@ from rdf_kgeval.evaluation.state import State
 if TYPE_CHECKING:
     import pandas
 
+    from rdf_kgeval.beliefs.accounts import Accounts
     from rdf_kgeval.publishing.rdf import RecordOptions
     from rdf_kgeval.runs.config import RunConfig
 
@@ -30,6 +31,11 @@ class View(State):
         from rdf_kgeval.publishing.report.page import notebook
 
         return notebook(self, self.origin, self.notes)
+
+    @property
+    def accounts(self) -> "Accounts | None":
+        """What became of every triple read; None where it is not known, as in runs of older versions."""
+        return self.origin.accounts if self.origin else self.graph.beliefs.accounts
 
     @property
     def notes(self) -> list[str]:

@@ -198,7 +198,6 @@ class Inputs:
             context=[Path(file) for file in several(self.context)],
             context_unknown=[Path(file) for file in several(self.context_unknown)],
             scope=Scope.of(predicates=several(self.predicates), graph=self.graph, scope=self.scope),
-            propose_scope=self._parsed.beliefs is None,
             format=self.format,
             label_properties=several(self.label_properties),
             prefixes=self.prefixes,
