@@ -166,10 +166,8 @@ def evaluation_of(
 ) -> "Evaluation":
     """Evaluate a run from records of a log; without `append`, what it records is not written."""
     run.check_own(records)
-    solve = run.engine.solve
-    evaluation = Evaluation(
-        run.graph, run.settings(), records, append=append, names=run.names, threads=threads, solve=solve
-    )
+    kept: dict[str, Any] = {"names": run.names, "passages": run.passages, "solve": run.engine.solve}
+    evaluation = Evaluation(run.graph, run.settings(), records, append=append, threads=threads, **kept)
     evaluation.run, evaluation.origin = run, run.config
     return evaluation
 

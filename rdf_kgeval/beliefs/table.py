@@ -197,6 +197,12 @@ class Beliefs:
         """Write a row as a canonical N-Triples line, without the line feed."""
         return "{} {} {} .".format(*self.triple(row))
 
+    def graphs(self, row: int) -> list[int]:
+        """Return the named graphs that a row is in, as terms."""
+        low, high = (int(np.searchsorted(self.graph_row, row, side)) for side in ("left", "right"))
+        graphs: list[int] = self.graph_term[low:high].tolist()
+        return graphs
+
     def id(self, row: int) -> str:
         """Return a row's permanent id: the SHA-256 of its line, in hexadecimal."""
         return hashlib.sha256(self.line(row).encode()).hexdigest()

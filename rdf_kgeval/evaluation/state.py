@@ -7,23 +7,25 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyoxigraph as ox
 
+from rdf_kgeval.beliefs.evidence import Passages
 from rdf_kgeval.beliefs.names import Names
 from rdf_kgeval.beliefs.table import Term, Triple
 from rdf_kgeval.beliefs.terms import iri
 from rdf_kgeval.common.arguments import wrong
 from rdf_kgeval.common.progress import StepProgress
 from rdf_kgeval.common.text import printable
-from rdf_kgeval.common.types import Int32s
+from rdf_kgeval.common.types import Int8s, Int32s
 from rdf_kgeval.coupling.graph import CouplingGraph
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.estimation.design import Estimate
+from rdf_kgeval.estimation.population import sample_size
 from rdf_kgeval.evaluation.methods import METHODS
-from rdf_kgeval.evaluation.policies import Greedy, Labels, Policy
+from rdf_kgeval.evaluation.policies import Greedy, Policy
 from rdf_kgeval.evaluation.policy_procedure import PolicyProcedure
 from rdf_kgeval.evaluation.procedure import Point, Procedure, Request
 from rdf_kgeval.evaluation.result import GroupResult, Result
@@ -51,8 +53,21 @@ from rdf_kgeval.verdicts.log import (
 from rdf_kgeval.verdicts.oracles import Question
 from rdf_kgeval.verdicts.votes import allocate
 
+EXPECTED, EXPECTED_WEIGHT = 0.9, 30
+"""The accuracy that is expected before anybody answers, and how many answers it counts for."""
 IDENTIFY, VERIFY = 45.0, 25.0
 """Seconds that a person needs to find out what an entity is, and to judge one triple about it."""
+
+
+class Goal(NamedTuple):
+    """The number of answers at which an evaluation will stop."""
+
+    answers: int
+    exact: bool
+
+    def __str__(self) -> str:
+        """Write it as people read it."""
+        return f"{'' if self.exact else 'about '}{self.answers:,}"
 
 
 class State:
@@ -69,6 +84,7 @@ class State:
         *,
         append: Callable[..., None] | None = None,
         names: Names | None = None,
+        passages: Callable[[], Passages] = dict,
         threads: int = 1,
         solve: Solve = solve,
     ) -> None:
@@ -80,12 +96,14 @@ class State:
             records: what the log holds.
             append: writes records to the log before they count; without it, nothing is written.
             names: labels for people.
+            passages: gives the evidence from a file, when it is first asked for.
             threads: how many threads may look ahead.
             solve: an engine's way to solve a whole model; looking ahead is done here in any case.
         """
         self.graph = graph
         self.settings = settings or Settings()
         self.names = names or Names(beliefs=graph.beliefs)
+        self._passages = passages
         self._append = append
         self._threads = threads
         self._solve = solve
@@ -311,13 +329,34 @@ class State:
 
     def question(self, position: int) -> Question:
         """Put a belief as a question to a person."""
-        of = f" of {self.settings.budget:,}" if self.settings.budget else ""
+        number = self.n_verdicts + 1
         return Question(
             position=position,
             row=int(self.graph.beliefs.rows[position]),
             names=self.names,
-            progress=f"{self.n_verdicts + 1:,}{of}",
+            counted=lambda: f"{number:,}" + (f" of {self.goal}" if self.goal else ""),
+            passages=self._passages,
         )
+
+    @property
+    def goal(self) -> Goal | None:
+        """How many answers there will be: those of the budget, or about those that reach the margin.
+
+        A sample's size is foreseen from the accuracy that `kgeval plan` expects and, the more answers there
+        are, from them.
+        """
+        settings = self.settings
+        budget = Goal(settings.budget, exact=True) if settings.budget else None
+        if settings.margin is None or not self.sampled:
+            return budget
+        from rdf_kgeval.estimation.srs import MINIMUM  # loads scipy
+
+        right = sum(found.truth for found in self.findings.values() if found.outcome != AMBIGUOUS)
+        accuracy = (right + EXPECTED * EXPECTED_WEIGHT) / (len(self.findings) + EXPECTED_WEIGHT)
+        size = sample_size(settings.margin, settings.level, accuracy, self.graph.beliefs.n_population)
+        beliefs = max(size, min(MINIMUM, self.graph.beliefs.n_population))
+        foreseen = Goal(max(beliefs * settings.redundancy, self.n_verdicts + 1), exact=False)
+        return budget if budget and budget.answers <= foreseen.answers else foreseen
 
     @property
     def records(self) -> Sequence[LogRecord]:
@@ -444,7 +483,7 @@ class State:
         ]
         return drawn or None
 
-    def label(self) -> Labels:
+    def label(self) -> Int8s:
         """By position: 1 true, 0 false, -1 unknown, by inference from all verdicts."""
         return self.inference.label()
 

@@ -51,6 +51,11 @@ class RunLayout:
         return self.folder / "guidelines.md"
 
     @property
+    def evidence(self) -> Path:
+        """Passages for people who judge, as CSV."""
+        return self.folder / "evidence.csv"
+
+    @property
     def exported(self) -> Path:
         """The ids of tasks that were given to other tools."""
         return self.folder / "exported.txt"
