@@ -17,7 +17,7 @@ from rdf_kgeval.coupling.graph import CouplingGraph
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.evaluation.consult import consult_shown
 from rdf_kgeval.evaluation.settings import Settings
-from rdf_kgeval.publishing.view import View
+from rdf_kgeval.publishing.view import View, check_paths
 from rdf_kgeval.runs.inputs import Inputs, Options, Rules, spell_out
 from rdf_kgeval.runs.run import Run, open_log, open_run
 from rdf_kgeval.verdicts.log import LogRecord, read_log
@@ -181,6 +181,7 @@ def publish(
     **reporting: Any,
 ) -> None:
     """Write an evaluation to a file as linked data, to another as a report, or to both."""
+    check_paths(record, report, reporting.get("format_"))
     with show() as progress:
         if record is not None:
             evaluation.publish(record, options, progress)

@@ -277,7 +277,7 @@ class Names:
         return {}
 
     def _by_object(self, predicates: Sequence[int]) -> tuple[Int32s, Int32s]:
-        """The objects of some predicates, sorted, and their subjects."""
+        """Return the objects of some predicates, sorted, and their subjects."""
         key = tuple(predicates)
         if key not in self._indexes:
             rows = np.flatnonzero(np.isin(self.beliefs.p, key))
@@ -287,7 +287,7 @@ class Names:
 
     @cached_property
     def _pointers(self) -> tuple[Int32s, Int32s]:
-        """The blank nodes that are objects, sorted, and the rows where they are."""
+        """Return the blank nodes that are objects, sorted, and the rows where they are."""
         blank = self.beliefs.terms.starting("_:")
         rows = np.flatnonzero((self.beliefs.o >= blank.start) & (self.beliefs.o < blank.stop)).astype(
             np.int32

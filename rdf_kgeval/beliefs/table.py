@@ -87,7 +87,7 @@ class Terms(Sequence[str]):
         return slice(self.place(prefix), self.place(prefix + "\U0010ffff"))
 
     def is_text(self) -> bool:
-        """Whether every entry is UTF-8 and starts as an IRI, a blank node or a literal does."""
+        """Return whether every entry is UTF-8 and starts as an IRI, a blank node or a literal does."""
         starts = self.offsets[:-1]
         if (np.diff(self.offsets) < 2).any() or not np.isin(self.block[starts], list(b'<_"')).all():
             return False

@@ -107,7 +107,14 @@ def evaluate(
         endpoint = options.sources().endpoint if options.in_place else None
         evaluation = ask_all(opened, consult, method, endpoint)
         report(evaluation, as_json, time.perf_counter() - begin)
-        deliver(evaluation.run or opened, evaluation, output, options.endpoint)
+        deliver(
+            evaluation.run or opened,
+            evaluation,
+            output,
+            options.endpoint,
+            min_accuracy=min_accuracy,
+            max_margin=max_margin,
+        )
     check(evaluation, min_accuracy, max_margin)
 
 

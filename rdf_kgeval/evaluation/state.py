@@ -110,7 +110,7 @@ class State:
         several = self.settings.several
         self._ledger = Ledger(self.settings.redundancy, self.settings.votes, weighed=several)
         self.findings: dict[int, Finding] = {}
-        """By position, what the answers come to, for beliefs with as many answers as they need."""
+        """By position, the outcome of the answers, for beliefs with as many answers as they need."""
         self._procedure = self._start()
         self.take(*records)
 
@@ -139,7 +139,7 @@ class State:
     def next(
         self, k: int = 1, without: Collection[int] = (), progress: StepProgress | None = None
     ) -> list[Request]:
-        """Up to k beliefs to ask now.
+        """Return up to k beliefs to ask now.
 
         Args:
             k: how many.
@@ -165,7 +165,7 @@ class State:
         return found
 
     def _affordable(self, without: Collection[int]) -> int:
-        """How many more verdicts the budget has, besides those that beliefs which are out need."""
+        """Return how many more verdicts the budget allows, besides those for beliefs that are out."""
         settings = self.settings
         left = settings.budget - self.n_verdicts if settings.budget else self.graph.n_beliefs * MOST_WORKERS
         left -= sum(without.values() if isinstance(without, Mapping) else map(self._ledger.missing, without))
@@ -175,7 +175,7 @@ class State:
         return max(left, 0)
 
     def _workers(self, position: int) -> int:
-        """How many annotators to show a belief to."""
+        """Return how many annotators to show a belief to."""
         settings = self.settings
         said = self.opinions_on(position)
         if said:
@@ -248,7 +248,7 @@ class State:
     def verdict(
         self, request: Request, answer: Answer | Judgement, annotator: str, *, expert: bool = False
     ) -> Verdict:
-        """An answer to a request, as the log keeps it.
+        """Return an answer to a request as the log keeps it.
 
         Raises:
             InputError: its note is too long, or its source is not the address of a web page.
@@ -276,7 +276,7 @@ class State:
         return True
 
     def position(self, belief: str) -> int:
-        """The position of a belief by its id.
+        """Find the position of a belief by its id.
 
         Raises:
             InputError: there is none, or it is not one to be evaluated.
@@ -289,7 +289,7 @@ class State:
         return position
 
     def belief(self, position: int) -> str:
-        """The id of a belief."""
+        """Return the id of a belief."""
         return self.graph.beliefs.id(int(self.graph.beliefs.rows[position]))
 
     def row(self, belief: Term, p: Term | None = None, o: Term | None = None) -> int:
@@ -364,22 +364,22 @@ class State:
         return self._ledger.records
 
     def opinions_on(self, position: int) -> Mapping[str, Verdict]:
-        """By annotator, the standing answers on a belief."""
+        """Return the standing answers on a belief, by annotator."""
         return self._ledger.said.get(position, {})
 
     def waiting(self, annotator: str) -> list[int]:
-        """Beliefs of which the annotator said something and that wait for others."""
+        """List the beliefs on which the annotator has answered and others have yet to."""
         said = self._ledger.said if self.settings.several else {}
         return [i for i, by in said.items() if annotator in by and self._ledger.missing(i)]
 
     @property
     def asked(self) -> Int32s:
-        """The beliefs of which people said what there was to say, in that order."""
+        """The beliefs with as many answers as they need, in that order."""
         return np.fromiter(self.findings, np.int32)
 
     @property
     def n_verdicts(self) -> int:
-        """How many answers stand."""
+        """The number of answers that stand."""
         return self._ledger.n_verdicts
 
     @property
@@ -388,7 +388,7 @@ class State:
         return self._ledger.agreement()
 
     def annotators(self) -> dict[str, dict[str, float | int | None]]:
-        """By name: answers, ambiguous ones, and the accuracy that agreement with others suggests."""
+        """Count answers and ambiguous ones by annotator, with the accuracy that agreement suggests."""
         return self._ledger.annotators()
 
     @property
@@ -416,11 +416,11 @@ class State:
 
     @property
     def history(self) -> list[Point]:
-        """Where the evaluation stood after each verdict."""
+        """Estimates after each verdict."""
         return self.trace()
 
     def trace(self, most: int | None = None) -> list[Point]:
-        """Where the evaluation stood after each verdict, or after `most` evenly spread ones."""
+        """Return the estimates after each verdict, or after `most` evenly spread ones."""
         return self._procedure.history(most)
 
     @property
@@ -430,7 +430,7 @@ class State:
 
     @property
     def note(self) -> str | None:
-        """What users must be told of the method, in a sentence."""
+        """A note for users about the method, in a sentence."""
         return self._procedure.note
 
     @property
@@ -440,14 +440,14 @@ class State:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Where the accuracy lies at the level asked for.
+        """The interval of the accuracy, at the level asked for.
 
         None for methods that cannot stand for one, and before the end where looking would spoil it.
         """
         return self.estimate().interval
 
     def estimate(self) -> Estimate:
-        """Accuracy and interval."""
+        """Return accuracy and interval."""
         return self._procedure.estimate(final=self.stopped is not None)
 
     @cached_property
@@ -456,7 +456,7 @@ class State:
         return self.infer()
 
     def infer(self, more: Mapping[int, float] | None = None, *, relearn: bool = False) -> Inference:
-        """What follows from all verdicts.
+        """Infer from all verdicts.
 
         Args:
             more: further verdicts by row.
@@ -470,12 +470,12 @@ class State:
         return infer_rows(self.graph, known, thetas, solve=self._solve)
 
     def known(self) -> dict[int, float]:
-        """By row, what people decided: 1 or 0, or the probability that it is true where they are weighed."""
+        """Return what people decided, by row: 1 or 0, or where they are weighed the probability of true."""
         rows = self.graph.beliefs.rows
         return {int(rows[i]): found.truth for i, found in self.findings.items() if found.outcome != AMBIGUOUS}
 
     def _at_random(self) -> list[float] | None:
-        """Sure answers on beliefs that were drawn at random; None where there are none."""
+        """Return the sure answers on beliefs that were drawn at random; None where there are none."""
         drawn = [
             float(found.outcome == TRUE)
             for found in self.findings.values()
@@ -484,11 +484,11 @@ class State:
         return drawn or None
 
     def label(self) -> Int8s:
-        """By position: 1 true, 0 false, -1 unknown, by inference from all verdicts."""
+        """Label beliefs by inference from all verdicts, by position: 1 true, 0 false, -1 unknown."""
         return self.inference.label()
 
     def labels(self) -> dict[str, bool]:
-        """By belief id, every label that is not unknown."""
+        """Return every label that is not unknown, by belief id."""
         return self.inference.labels()
 
     def wrong(self) -> dict[str, Triple]:
@@ -544,7 +544,7 @@ class State:
         }
 
     def estimate_of(self, rows: Iterable[int]) -> dict[str, Any]:
-        """Beliefs, asked, accuracy and interval of those among the rows that are to be evaluated."""
+        """Estimate the accuracy of those among the rows that are to be evaluated."""
         inside = np.isin(self.graph.beliefs.rows, list(rows))
         group = np.where(inside, 0, -1).astype(np.int32)
         found = Estimate(None, None)
@@ -555,7 +555,7 @@ class State:
         return {"beliefs": size, "asked": asked, **found._asdict()}
 
     def by_class(self) -> dict[str, dict[str, Any]]:
-        """By IRI of each class in the graph, most beliefs first: the beliefs about its instances."""
+        """Estimate the accuracy of the beliefs about the instances of each class, most beliefs first."""
         beliefs = self.graph.beliefs
         found = {
             iri(beliefs.terms[class_]): self.estimate_of(
@@ -577,7 +577,7 @@ class State:
         return names, group[at]
 
     def result(self) -> Result:
-        """Return what the evaluation came to so far."""
+        """Return the result so far."""
         by_predicate = self._by_predicate()
         accuracy, interval = self.estimate()
         return Result(

@@ -52,7 +52,7 @@ class View(State):
     def report(
         self,
         path: str | Path,
-        format_: str = "html",
+        format_: str | None = None,
         *,
         progress: Progress = lambda *_: None,
         **thresholds: float | None,
@@ -61,7 +61,7 @@ class View(State):
 
         Args:
             path: the file.
-            format_: html, markdown or junit.
+            format_: html, markdown, junit or csv, where the ending (.html, .md, .xml, .csv) does not say it.
             progress: called while it takes time.
             **thresholds: `min_accuracy` and `max_margin`, which you accept.
         """
@@ -85,3 +85,18 @@ class View(State):
         from rdf_kgeval.publishing.rdf import publish
 
         publish(self, Path(path), options, self.origin, progress)
+
+
+def check_paths(record: Path | None, report: Path | None, format_: str | None = None) -> None:
+    """Refuse files whose endings name no format, before anything is written.
+
+    Raises:
+        InputError: one does.
+    """
+    from rdf_kgeval.publishing.outputs import output_of
+    from rdf_kgeval.publishing.rdf import format_of
+
+    if record is not None:
+        format_of(record)
+    if report is not None:
+        output_of(report, format_)

@@ -87,5 +87,5 @@ class RunLayout:
 
     @staticmethod
     def after_draws(part: Path) -> Path:
-        """The file in a part that says after how many draws it was made."""
+        """Return the file in a part that says after how many draws it was made."""
         return part / "after-draws"
