@@ -390,10 +390,20 @@ def test_a_store_that_is_evaluated_in_place(tmp_path: Path, oxigraph: Server) ->
     assert shown["read"] == read_here.accounts.read + 2 == sum(shown["accounts"].values())
     there = {name: n for name, n in shown["accounts"].items() if n}
     expected_there = Counter(read_here.accounts.counts)
-    # In place only whole predicates are left out: neither the 3 types of the schema nor :remark, of which the
-    # store says that it is an annotation.
-    expected_there.update(beliefs=3 + 1 - 1, schema=-3, names=-1, context_given=2, repeats=1)
+    # In place, what the store says to be an annotation is not looked up: :remark is a belief there.
+    expected_there.update(beliefs=1 - 1, names=-1, context_given=2, repeats=1)
     assert there == dict(+expected_there)
     assert shown["beliefs"] == there["beliefs"]
     assert "triples read, as the store counts them:" in made.stderr
     assert "note: nobody is asked about " in made.stderr
+
+
+def test_a_store_of_nothing_but_schema_is_evaluated_in_place(tmp_path: Path, oxigraph: Server) -> None:
+    graph = f"{EX}accounts-schema"
+    oxigraph.load((PREFIXES + ":A a owl:Class . :B a owl:Class .").encode(), graph)
+    made = kgeval(
+        "init", "run", "--endpoint", oxigraph.query, "--graph", graph, "--in-place", "--json", cwd=tmp_path
+    )
+    assert made.returncode == 0, made.stderr
+    assert json.loads(made.stdout)["beliefs"] == 2
+    assert "so all of it is evaluated" in made.stderr
