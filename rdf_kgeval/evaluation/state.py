@@ -17,12 +17,12 @@ from rdf_kgeval.beliefs.table import Triple
 from rdf_kgeval.beliefs.terms import iri
 from rdf_kgeval.common.progress import StepProgress
 from rdf_kgeval.common.text import printable
-from rdf_kgeval.common.types import Int32s
+from rdf_kgeval.common.types import Int8s, Int32s
 from rdf_kgeval.coupling.graph import CouplingGraph
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.estimation.design import Estimate
 from rdf_kgeval.evaluation.methods import METHODS
-from rdf_kgeval.evaluation.policies import Greedy, Labels, Policy
+from rdf_kgeval.evaluation.policies import Greedy, Policy
 from rdf_kgeval.evaluation.policy_procedure import PolicyProcedure
 from rdf_kgeval.evaluation.procedure import Point, Procedure, Request
 from rdf_kgeval.evaluation.result import GroupResult, Result
@@ -430,7 +430,7 @@ class State:
         ]
         return drawn or None
 
-    def label(self) -> Labels:
+    def label(self) -> Int8s:
         """By position: 1 true, 0 false, -1 unknown, by inference from all verdicts."""
         return self.inference.label()
 

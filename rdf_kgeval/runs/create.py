@@ -28,7 +28,7 @@ from rdf_kgeval.runs.config import (
     ONTOLOGY,
     InPlaceConfig,
     InputFile,
-    LabelConfig,
+    NameConfig,
     RunConfig,
     ScopeConfig,
     digests,
@@ -36,7 +36,7 @@ from rdf_kgeval.runs.config import (
 )
 from rdf_kgeval.runs.discovery import propose_rules
 from rdf_kgeval.runs.drawing import draw_first
-from rdf_kgeval.runs.drawn import save_graph
+from rdf_kgeval.runs.drawn_graph import save_graph
 from rdf_kgeval.runs.layout import RunLayout
 from rdf_kgeval.sources.load import Loaded, Sources, load
 
@@ -204,7 +204,7 @@ def _config(coupling: Coupling, loaded: Loaded, lang: str) -> RunConfig:
             graph=scope.graph,
             query=scope.query.text if scope.query else None,
         ),
-        labels=LabelConfig(properties=tuple(sources.label_properties), lang=lang),
+        labels=NameConfig(properties=tuple(sources.label_properties), lang=lang),
         notes=tuple(loaded.notes),
         accounts=loaded.beliefs.accounts,
         in_place=in_place,

@@ -11,7 +11,7 @@ from typing import Any
 from rdf_kgeval.beliefs.names import Names
 from rdf_kgeval.beliefs.prefixes import Prefixes
 from rdf_kgeval.beliefs.table import Beliefs, Role
-from rdf_kgeval.common.disk import sha256_of
+from rdf_kgeval.common.disk import read_plain, sha256_of, write_text
 from rdf_kgeval.common.memory import Space
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.common.validation import checked
@@ -72,6 +72,25 @@ class Run:
                     "to"
                 )
 
+    def exported(self) -> list[str]:
+        """Return the ids of the tasks that were given to other tools.
+
+        Raises:
+            RunError: their file is damaged.
+        """
+        path = self.layout.exported
+        try:
+            return read_plain(path).decode().split() if os.path.lexists(path) else []
+        except (OSError, UnicodeDecodeError) as error:
+            raise RunError(
+                f"{printable(str(path))} is damaged; restore it from a copy, or remove it, and export anew"
+            ) from error
+
+    def add_exported(self, tasks: Iterable[str]) -> None:
+        """Keep the ids of tasks that are given to another tool."""
+        every = sorted({*self.exported(), *tasks})
+        write_text(self.layout.exported, "".join(f"{task}\n" for task in every))
+
     def check_sources(self, sources: Sources) -> None:
         """Raise an error if these are not the sources that the run was made from."""
         files = [
@@ -110,7 +129,7 @@ class Run:
 
 
 def open_run(folder: Path, engine: Engine = LOCAL) -> Run:
-    """Open a run directory that `create_run` made, with an engine to solve its models.
+    """Open a run directory that `pipeline.prepare` made, with an engine to solve its models.
 
     Raises:
         RunError: it is none, or a file of it is missing or was changed.
@@ -119,7 +138,7 @@ def open_run(folder: Path, engine: Engine = LOCAL) -> Run:
     check_digests(folder, config)
     prefixes = Prefixes(config.prefixes or ())
     if config.in_place:
-        from rdf_kgeval.runs.drawn import load_graph, of_draws  # they need compiled kernels
+        from rdf_kgeval.runs.drawn_graph import load_graph, of_draws  # they need compiled kernels
 
         graph = load_graph(layout, config.in_place.max_groundings, prefixes)
         config = of_draws(config, layout, graph.beliefs)
