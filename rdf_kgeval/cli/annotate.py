@@ -8,7 +8,7 @@ import typer
 
 from rdf_kgeval.cli.help import OUTPUT, PEOPLE
 from rdf_kgeval.cli.options import AsJson, Chosen, RunArgument, takes
-from rdf_kgeval.cli.oracle import ask_all, pages
+from rdf_kgeval.cli.oracle import Evidence, ask_all, pages
 from rdf_kgeval.cli.output import report
 from rdf_kgeval.cli.terminal import say
 from rdf_kgeval.common.disk import write_text
@@ -40,6 +40,7 @@ def serve(
             metavar="FILE", help="What annotators should know; kept in the run.", rich_help_panel=PEOPLE
         ),
     ] = None,
+    evidence: Evidence = None,
     host: Annotated[
         str, typer.Option(metavar="HOST", help="Where to listen.", rich_help_panel=PEOPLE)
     ] = "127.0.0.1",
@@ -68,6 +69,8 @@ def serve(
         if not guidelines.is_file():
             raise InputError(f"there is no file {printable(str(guidelines))}")
         write_text(RunLayout(run).guidelines, read_guidelines(guidelines))
+    if evidence is not None:
+        say(opened.keep_evidence(evidence))
     consult = pages(annotators=annotator or ["me"], experts=expert or (), host=host, port=port)
     evaluation = ask_all(opened, consult, method)
     report(evaluation, as_json, time.perf_counter() - begin)

@@ -9,6 +9,7 @@ import typer
 
 from rdf_kgeval.cli.help import COMPUTING, METHOD, OUTPUT
 from rdf_kgeval.cli.options import AsJson, Chosen, Config, RunArgument, SourceOptions, takes
+from rdf_kgeval.cli.output import check_folder
 from rdf_kgeval.cli.terminal import print_json, progress_bar
 from rdf_kgeval.common.disk import write_text
 from rdf_kgeval.evaluation.settings import Settings, methods_of
@@ -99,7 +100,12 @@ def compare(
         int, typer.Option(min=1, metavar="N", help="How many runs at once.", rich_help_panel=COMPUTING)
     ] = (os.cpu_count() or 1),
     report: Annotated[
-        Path | None, typer.Option(metavar="F.html", help="Write the plots here.", rich_help_panel=OUTPUT)
+        Path | None,
+        typer.Option(
+            metavar="F.html",
+            help="Write the plots here; .md and .csv get the table alone.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
     as_json: AsJson = False,
     config: Config = None,
@@ -117,6 +123,12 @@ def compare(
     from rdf_kgeval.runs.run import open_run
     from rdf_kgeval.verdicts.gold import read_gold
 
+    if report is not None:
+        from rdf_kgeval.common.disk import by_ending
+        from rdf_kgeval.publishing.report.comparison import COMPARISONS
+
+        check_folder(report)
+        write = by_ending(report, COMPARISONS)
     chosen = methods_of(methods, budget=budget, **method)
     with tempfile.TemporaryDirectory(prefix="kgeval-") as name:
         folder = Path(name) / "run"
@@ -129,9 +141,7 @@ def compare(
             )
     rows = summarise(trials)
     if report is not None:
-        from rdf_kgeval.publishing.report.comparison import comparison_page
-
-        write_text(report, comparison_page(trials, rows, float(gold.mean())))
+        write_text(report, write(trials, rows, float(gold.mean())))
     if as_json:
         print_json({"rows": rows})
     else:

@@ -70,6 +70,18 @@ Prefix = Annotated[
 ]
 
 
+def _annotations(panel: str | None = None) -> Any:
+    return typer.Option(
+        metavar="known|asked|wrong|all",
+        help="Which beliefs the record annotates: those asked about, those held to be wrong, both and all "
+        "others with an inferred label (known), or all.",
+        rich_help_panel=panel,
+    )
+
+
+AnnotationsOption = Annotated[str, _annotations()]
+
+
 def _configure(context: typer.Context, path: Path | None) -> Path | None:
     """Take defaults from a configuration file."""
     if path is not None:
@@ -400,8 +412,14 @@ class OutputOptions:
         ),
     ] = None
     report: Annotated[
-        Path | None, typer.Option(metavar="F.html", help="Write the report here.", rich_help_panel=OUTPUT)
+        Path | None,
+        typer.Option(
+            metavar="F.html",
+            help="Write the report here: .html, .md, .xml (JUnit) or .csv.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None
+    annotations: Annotated[str, _annotations(OUTPUT)] = "known"
 
 
 def _plain(value: Any) -> Any:

@@ -10,12 +10,13 @@ from rdf_kgeval.cli.terminal import complain, print_json, progress_bar, say
 from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.evaluation.result import missed_thresholds
+from rdf_kgeval.publishing.outputs import output_of
 
 if TYPE_CHECKING:
     from rdf_kgeval.evaluation.result import Result
     from rdf_kgeval.evaluation.state import State
     from rdf_kgeval.pipeline import Evaluation
-    from rdf_kgeval.publishing.rdf import RecordOptions
+    from rdf_kgeval.publishing.rdf import Annotations, RecordOptions
     from rdf_kgeval.runs.run import Run
 
 
@@ -84,31 +85,58 @@ def check(evaluation: "State", min_accuracy: float | None, max_margin: float | N
         raise typer.Exit(3)
 
 
-def check_output(output: OutputOptions, *, has_store: bool) -> None:
+def check_folder(path: Path) -> None:
+    """Raise an error for a file whose folder does not exist."""
+    if not path.parent.is_dir():
+        raise InputError(f"{printable(str(path))} cannot be written: its folder does not exist")
+
+
+def check_output(output: OutputOptions, *, has_store: bool, report_format: str | None = None) -> None:
     """Raise an error for output that could not be written, before anything takes time."""
     from rdf_kgeval.beliefs.terms import iri_term
 
+    chosen_annotations(output.annotations)
     if output.publish is not None:
         from rdf_kgeval.publishing.rdf import format_of
 
         format_of(output.publish)
+    if output.report is not None:
+        output_of(output.report, report_format)
     for path in (output.publish, output.report):
-        if path is not None and not path.parent.is_dir():
-            raise InputError(f"{printable(str(path))} cannot be written: its folder does not exist")
+        if path is not None:
+            check_folder(path)
     if output.write_back is not None:
         iri_term(output.write_back)
         if not (has_store or output.update_endpoint):
             raise InputError("--write-back needs a store; name it with --endpoint or --update-endpoint")
 
 
-def deliver(run: "Run", evaluation: "Evaluation", output: OutputOptions, endpoint: str | None = None) -> None:
-    """Publish, write back and report, as far as asked for."""
+def deliver(
+    run: "Run",
+    evaluation: "Evaluation",
+    output: OutputOptions,
+    endpoint: str | None = None,
+    **thresholds: Any,
+) -> None:
+    """Publish, write back and report, as far as asked for; the report knows the thresholds of the user."""
+    from rdf_kgeval.publishing.rdf import RecordOptions
+
+    options = RecordOptions(annotations=chosen_annotations(output.annotations))
     if output.publish is not None:
-        publish_to(evaluation, output.publish)
+        publish_to(evaluation, output.publish, options)
     if output.write_back is not None:
-        write_back_to(run, evaluation, output.write_back, endpoint, output.update_endpoint)
+        write_back_to(run, evaluation, output.write_back, endpoint, output.update_endpoint, options)
     if output.report is not None:
-        report_to(evaluation, output.report)
+        report_to(evaluation, output.report, **thresholds)
+
+
+def chosen_annotations(name: str) -> "Annotations":
+    """Return which beliefs the user wants annotated."""
+    from rdf_kgeval.publishing.record import Annotations
+
+    if name not in tuple(Annotations):
+        raise typer.BadParameter(f"annotations are {', '.join(Annotations)}")
+    return Annotations(name)
 
 
 def publish_to(evaluation: "Evaluation", path: Path, options: "RecordOptions | None" = None) -> None:
@@ -148,7 +176,7 @@ def write_back_to(
     say(f"{plural(triples, 'triple')} written to the graph {term}")
 
 
-def report_to(evaluation: "Evaluation", path: Path, format_: str = "html", **thresholds: Any) -> None:
+def report_to(evaluation: "Evaluation", path: Path, format_: str | None = None, **thresholds: Any) -> None:
     """Write the report to a file."""
     from rdf_kgeval.pipeline import publish
 

@@ -60,7 +60,7 @@ class Coupling:
     """What grounds the rules."""
 
     def read(self) -> list[Rule]:
-        """All rules, of the ontologies first."""
+        """Read all rules, of the ontologies first."""
         from rdf_kgeval.rules.dialects import read_rules
         from rdf_kgeval.rules.ontology import read_ontology  # with rdflib, which an opened run does not need
 
@@ -215,7 +215,7 @@ def _config(coupling: Coupling, loaded: Loaded, lang: str) -> RunConfig:
 
 @contextmanager
 def _workshop(folder: Path) -> Iterator[Path]:
-    """A directory beside the final one, for one process at a time; what a stopped pull fetched stays."""
+    """Open a directory beside the final one, for one process at a time; keep what a stopped pull fetched."""
     layout = RunLayout(folder).unfinished
     partial = layout.folder
     lock = _lock(layout, folder)

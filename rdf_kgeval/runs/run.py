@@ -8,12 +8,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from rdf_kgeval.beliefs.evidence import Passages, read_passages
 from rdf_kgeval.beliefs.names import Names
 from rdf_kgeval.beliefs.prefixes import Prefixes
 from rdf_kgeval.beliefs.table import Beliefs, Role
-from rdf_kgeval.common.disk import read_plain, sha256_of, write_text
+from rdf_kgeval.common.disk import read_plain, read_text, sha256_of, write_text
 from rdf_kgeval.common.memory import Space
-from rdf_kgeval.common.text import printable
+from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.common.validation import checked
 from rdf_kgeval.coupling.graph import CouplingGraph
 from rdf_kgeval.engines.engine import LOCAL, Engine
@@ -126,6 +127,28 @@ class Run:
         """Names for people, as the run's owner wants them."""
         chosen = self.config.labels
         return Names(beliefs=self.beliefs, properties=chosen.properties, lang=chosen.lang)
+
+    def passages(self) -> Passages:
+        """Return the evidence that the run's owner gave in a file."""
+        return self._passages
+
+    @cached_property
+    def _passages(self) -> Passages:
+        path = self.layout.evidence
+        return read_passages(path) if os.path.lexists(path) else {}
+
+    def keep_evidence(self, file: Path) -> str:
+        """Keep a file of evidence in place of one that is there; return what it is about, in a sentence.
+
+        Raises:
+            InputError: it is not what `read_passages` reads, or cannot be written.
+        """
+        passages = read_passages(file)
+        write_text(self.layout.evidence, read_text(file))
+        strange = sum(self.beliefs.find(*triple) is None for triple in passages)
+        name = printable(str(file))
+        more = f"; {plural(strange, 'triple')} of {name} not found in the graph" if strange else ""
+        return f"evidence for {plural(len(passages) - strange, 'triple')}{more}"
 
 
 def open_run(folder: Path, engine: Engine = LOCAL) -> Run:

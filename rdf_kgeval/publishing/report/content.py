@@ -8,7 +8,6 @@ from importlib.metadata import version
 import numpy as np
 
 from rdf_kgeval.beliefs.accounts import Accounts
-from rdf_kgeval.beliefs.names import readable
 from rdf_kgeval.beliefs.table import Triple
 from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.common.text import plural, printable
@@ -20,7 +19,7 @@ from rdf_kgeval.evaluation.state import IDENTIFY, VERIFY, State
 from rdf_kgeval.inference.explanation import explain, reason
 from rdf_kgeval.inference.model import UNKNOWN
 from rdf_kgeval.inference.rule_weights import track_rules
-from rdf_kgeval.publishing.record import Record
+from rdf_kgeval.publishing.record import Record, name_of, title_of
 from rdf_kgeval.runs.config import RunConfig
 from rdf_kgeval.verdicts.log import AMBIGUOUS, FALSE, TRUE, Answer, standing
 
@@ -172,22 +171,6 @@ def summary(entry: GroupResult | Result, result: Result) -> str:
     return f"accuracy {percent(entry.accuracy)}, {sure}: {known}"
 
 
-def name_of(evaluation: State, predicate: str) -> str:
-    """Return a predicate's name for people."""
-    term = evaluation.graph.beliefs.terms.find(f"<{predicate}>")
-    name = readable(f"<{predicate}>") if term is None else evaluation.names.of(term)
-    return printable(name, 80)
-
-
-def title_of(origin: RunConfig) -> str:
-    """Return what the evaluated graph is called."""
-    files = [file.name for file in origin.files if file.role == "belief"]
-    names = files or [origin.scope.graph or origin.endpoint or "the graph"]
-    return printable(
-        names[0] if len(names) == 1 else f"{names[0]} and {plural(len(names) - 1, 'file')} more", 80
-    )
-
-
 def _how(evaluation: State, result: Result) -> list[str]:
     settings = evaluation.settings
     chosen = METHODS[settings.method].sentence
@@ -244,7 +227,7 @@ def _coverage(evaluation: State) -> dict[str, int]:
 
 
 def _suspects(evaluation: State) -> tuple[tuple[Suspect, ...], tuple[Suspect, ...], tuple[int, int]]:
-    """Beliefs of low soft truth that nobody was asked about, and beliefs that people called wrong."""
+    """List beliefs of low soft truth that nobody was asked about, and beliefs that people called wrong."""
     graph, inference = evaluation.graph, evaluation.inference
     rows = graph.beliefs.rows
     x = inference.x[rows]
@@ -272,7 +255,7 @@ def _suspects(evaluation: State) -> tuple[tuple[Suspect, ...], tuple[Suspect, ..
 
 
 def _rules(evaluation: State) -> list[RuleRecord]:
-    """The rules that tie something, those that failed most first."""
+    """List the rules that tie something, those that failed most first."""
     graph = evaluation.graph
     tracks = track_rules(graph, evaluation.known()) if graph.rules else []
     found = [
@@ -295,7 +278,7 @@ def _annotators(evaluation: State, record: Record) -> list[Annotator]:
     verdicts = standing(evaluation.records)
     found = [
         Annotator(
-            record.annotator(name)[1:-1].rpartition("/")[2][:8],
+            record.pseudonym(name),
             Counter(verdict.answer for verdict in verdicts if verdict.annotator == name),
         )
         for name in sorted({verdict.annotator for verdict in verdicts})
