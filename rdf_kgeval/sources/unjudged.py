@@ -59,7 +59,7 @@ def reason_of(predicate: str, label_properties: Sequence[str]) -> str:
 
 
 def is_schema_type(predicate: str, object_: str) -> bool:
-    """Whether a triple's predicate and object, N-Triples terms, say of what is in a schema what it is."""
+    """Test, given a triple's predicate and object, N-Triples terms, whether it says what class a class is."""
     return predicate == f"<{RDF_TYPE}>" and object_.startswith(tuple(f"<{space}" for space in SCHEMAS))
 
 
