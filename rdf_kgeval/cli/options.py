@@ -279,6 +279,7 @@ class SourceOptions:
             scope=Scope.of(predicates=self.predicate or [], graph=self.graph, scope=self.scope),
             format=self.format_,
             label_properties=[named(p) for p in self.label_property or LABEL_PROPERTIES],
+            lang=self.lang,
             prefixes=parse_prefixes(self.prefix or ()),
         )
 
