@@ -307,7 +307,7 @@ def _remarks(evaluation: State, record: Record) -> list[Remark]:
             note=verdict.note or "",
             source=verdict.source or "",
         )
-        for verdict in standing(evaluation.records)
+        for verdict in evaluation.standing
         if verdict.note or verdict.source
     ]
 
