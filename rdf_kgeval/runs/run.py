@@ -127,7 +127,7 @@ class Run:
     @cached_property
     def _passages(self) -> Passages:
         path = self.layout.evidence
-        return read_passages(path) if os.path.lexists(path) else {}
+        return read_passages(path, self.beliefs.prefixes) if os.path.lexists(path) else {}
 
     def keep_evidence(self, file: Path) -> str:
         """Keep a file of evidence in place of one that is there; return what it is about, in a sentence.
@@ -135,7 +135,7 @@ class Run:
         Raises:
             InputError: it is not what `read_passages` reads, or cannot be written.
         """
-        passages = read_passages(file)
+        passages = read_passages(file, self.beliefs.prefixes)
         write_text(self.layout.evidence, read_text(file))
         strange = sum(self.beliefs.find(*triple) is None for triple in passages)
         name = printable(str(file))
