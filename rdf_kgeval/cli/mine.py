@@ -17,7 +17,7 @@ def mine(
     files: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="[FILE...]",
+            metavar="FILE",
             help="RDF files, or a run directory; - is standard input.",
             rich_help_panel=SOURCE,
         ),
@@ -121,6 +121,7 @@ def mine(
     from rdf_kgeval.rules.write import WRITERS, check_absent
     from rdf_kgeval.runs.run import open_run
     from rdf_kgeval.sources.endpoint.client import Endpoint
+    from rdf_kgeval.sources.files import check_files
     from rdf_kgeval.sources.load import Sources, load
     from rdf_kgeval.sources.scope import Scope
 
@@ -142,6 +143,7 @@ def mine(
         max_walks=max_walks,
     )
     check_absent(output)
+    check_files(*(files or ()), *(context or ()), *(context_unknown or ()))
     known = read_ontology(*ontology) if ontology else []
     with progress_bar() as progress, tempfile.TemporaryDirectory(prefix="kgeval-") as pages:
         if files and len(files) == 1 and files[0].is_dir():

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from rdf_kgeval.cli.options import OutputOptions
+from rdf_kgeval.cli.tables import print_table, print_text
 from rdf_kgeval.cli.terminal import complain, print_json, progress_bar, say
 from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.errors import InputError
@@ -13,6 +14,7 @@ from rdf_kgeval.evaluation.result import missed_thresholds
 from rdf_kgeval.publishing.outputs import output_of
 
 if TYPE_CHECKING:
+    from rdf_kgeval.beliefs.prefixes import Prefixes
     from rdf_kgeval.evaluation.result import Result
     from rdf_kgeval.evaluation.state import State
     from rdf_kgeval.pipeline import Evaluation
@@ -21,16 +23,15 @@ if TYPE_CHECKING:
 
 
 def report(evaluation: "Evaluation", as_json: bool, seconds: float, *, by_predicate: bool = True) -> None:
-    """Print the result."""
-    from rich.console import Console
-
+    """Print the estimates of predicates and, last, where one looks, the result."""
     result = evaluation.result()
     if as_json:
         print_json({**result.to_json(), **accounts_json(evaluation), "seconds": seconds})
         return
-    Console().print(sentence(result), highlight=False, soft_wrap=True)
     if by_predicate:
-        print_groups("predicate", {name: group.to_json() for name, group in result.by_predicate.items()})
+        groups = {name: group.to_json() for name, group in result.by_predicate.items()}
+        print_groups("predicate", groups, evaluation.graph.beliefs.prefixes)
+    print_text(sentence(result))
 
 
 def accounts_json(evaluation: "Evaluation") -> dict[str, Any]:
@@ -39,25 +40,18 @@ def accounts_json(evaluation: "Evaluation") -> dict[str, Any]:
     return accounts.to_json() if accounts else {}
 
 
-def print_groups(title: str, groups: dict[str, dict[str, Any]]) -> None:
-    """Print a table of estimates, a row for each group."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
+def print_groups(title: str, groups: dict[str, dict[str, Any]], prefixes: "Prefixes") -> None:
+    """Print a table of estimates, a row for each group, those with most beliefs first."""
     counts = [
         column for column in ("beliefs", "asked", "inferred") if column in next(iter(groups.values()), {})
     ]
-    table = Table(box=None, header_style="bold")
-    table.add_column(title, overflow="fold")
-    for column in (*counts, "accuracy", "interval"):
-        table.add_column(column, justify="right")
-    for name, entry in groups.items():
+    rows = []
+    for name, entry in sorted(groups.items(), key=lambda item: -item[1]["beliefs"]):
         accuracy = "unknown" if entry["accuracy"] is None else f"{entry['accuracy']:.1%}"
         interval = "{:.1%} to {:.1%}".format(*entry["interval"]) if entry["interval"] else ""
         cells = (f"{entry[column]:,}" for column in counts)
-        table.add_row(Text(printable(name, 100)), *cells, accuracy, interval)
-    Console().print(table)
+        rows.append([printable(prefixes.shorten(name)), *cells, accuracy, interval])
+    print_table([title, *counts, "accuracy", "interval"], rows, lists_all="the report, or --json")
 
 
 def sentence(result: "Result") -> str:
@@ -85,9 +79,9 @@ def check(evaluation: "State", min_accuracy: float | None, max_margin: float | N
         raise typer.Exit(3)
 
 
-def check_folder(path: Path) -> None:
-    """Raise an error for a file whose folder does not exist."""
-    if not path.parent.is_dir():
+def check_folder(path: Path | None) -> None:
+    """Raise an error for a file whose folder does not exist, before anything takes time."""
+    if path is not None and not path.parent.is_dir():
         raise InputError(f"{printable(str(path))} cannot be written: its folder does not exist")
 
 
@@ -103,8 +97,7 @@ def check_output(output: OutputOptions, *, has_store: bool, report_format: str |
     if output.report is not None:
         output_of(output.report, report_format)
     for path in (output.publish, output.report):
-        if path is not None:
-            check_folder(path)
+        check_folder(path)
     if output.write_back is not None:
         iri_term(output.write_back)
         if not (has_store or output.update_endpoint):

@@ -21,8 +21,10 @@ from rdf_kgeval.inference.model import UNKNOWN
 from rdf_kgeval.inference.rule_weights import track_rules
 from rdf_kgeval.publishing.record import Record, name_of, title_of
 from rdf_kgeval.runs.config import RunConfig
-from rdf_kgeval.verdicts.log import AMBIGUOUS, FALSE, TRUE, Answer, standing
+from rdf_kgeval.verdicts.log import AMBIGUOUS, FALSE, TRUE, Answer
 
+REMARKS = 100
+"""Notes and sources in a report."""
 SUSPICIOUS = 25
 """How many suspicious beliefs, and how many that people called wrong, are listed."""
 POINTS = 400
@@ -68,6 +70,19 @@ class Annotator:
 
 
 @dataclass(frozen=True)
+class Remark:
+    """What an annotator said beside an answer."""
+
+    sentence: str
+    answer: Answer
+    annotator: str
+    """The pseudonym."""
+    note: str
+    source: str
+    """The address of a web page; either may be empty."""
+
+
+@dataclass(frozen=True)
 class Report:
     """Everything that a report tells."""
 
@@ -86,6 +101,10 @@ class Report:
     """How many suspects and wrong ones there are in all."""
     rules: tuple[RuleRecord, ...]
     annotators: tuple[Annotator, ...]
+    remarks: tuple[Remark, ...]
+    """Notes and sources, the first `REMARKS` in the order of the log."""
+    more_remarks: int
+    """How many more there are."""
     accounts: Accounts | None
     """What became of every triple read."""
     provenance: tuple[tuple[str, str], ...]
@@ -122,6 +141,7 @@ def gather(
     record = Record(evaluation, origin=origin)
     result = evaluation.result()
     suspects, wrong, counts = _suspects(evaluation)
+    remarks = _remarks(evaluation, record)
     return Report(
         title=title_of(origin),
         result=result,
@@ -134,6 +154,8 @@ def gather(
         counts=counts,
         rules=tuple(_rules(evaluation)),
         annotators=tuple(_annotators(evaluation, record)),
+        remarks=tuple(remarks[:REMARKS]),
+        more_remarks=max(len(remarks) - REMARKS, 0),
         accounts=origin.accounts or evaluation.graph.beliefs.accounts,
         provenance=tuple(_provenance(evaluation, origin, record)),
         name=record.name("evaluation")[1:-1],
@@ -274,8 +296,24 @@ def _rules(evaluation: State) -> list[RuleRecord]:
     )
 
 
+def _remarks(evaluation: State, record: Record) -> list[Remark]:
+    """List the notes and sources of the answers that stand."""
+    beliefs = evaluation.graph.beliefs
+    return [
+        Remark(
+            sentence=evaluation.in_words(beliefs.row(verdict.belief)),
+            answer=verdict.answer,
+            annotator=record.pseudonym(verdict.annotator),
+            note=verdict.note or "",
+            source=verdict.source or "",
+        )
+        for verdict in evaluation.standing
+        if verdict.note or verdict.source
+    ]
+
+
 def _annotators(evaluation: State, record: Record) -> list[Annotator]:
-    verdicts = standing(evaluation.records)
+    verdicts = evaluation.standing
     found = [
         Annotator(
             record.pseudonym(name),
@@ -287,7 +325,7 @@ def _annotators(evaluation: State, record: Record) -> list[Annotator]:
 
 
 def _provenance(evaluation: State, origin: RunConfig, record: Record) -> list[tuple[str, str]]:
-    times = sorted(verdict.time for verdict in standing(evaluation.records))
+    times = sorted(verdict.time for verdict in evaluation.standing)
     pairs = [
         (file.role.replace("_", " "), f"{file.name} (SHA-256 {file.sha256})")
         for file in (*origin.files, *origin.ontologies)
