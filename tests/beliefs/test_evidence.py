@@ -93,9 +93,9 @@ def test_passages_of_a_file_come_first(tmp_path: Path) -> None:
     file.write_text(
         "subject,predicate,object,text,url\n"
         f'{E}a,{E}knows,<{E}b>,"They met, ""often"".\nIn 1999.",https://example.org/\n'
-        f"{E}a,{E}knows,{E}b,,https://example.org/2\n"
+        ":a,:knows,<http://example.org/b>,,https://example.org/2\n"
     )
-    passages = read_passages(file)
+    passages = read_passages(file, names.beliefs.prefixes)
     row = names.beliefs.find(*(f"<{term}>" for term in KNOWS))
     assert row is not None
     assert list(evidence_of(names, row, passages)) == [
