@@ -7,6 +7,7 @@ from typing import IO, TYPE_CHECKING
 import pyoxigraph as ox
 
 from rdf_kgeval.beliefs.terms import to_rdflib
+from rdf_kgeval.common.arguments import expect
 from rdf_kgeval.common.disk import by_ending, replacing
 from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.common.text import printable
@@ -22,6 +23,7 @@ from rdf_kgeval.namespaces import (
     PROV,
     RDF,
     RDFS,
+    RECORD_SUFFIXES,
     SKOS,
     SPDX,
     VOID,
@@ -34,7 +36,7 @@ from rdf_kgeval.publishing.record import Form as Form
 from rdf_kgeval.publishing.record import Record, integer
 from rdf_kgeval.publishing.record import RecordOptions as RecordOptions
 from rdf_kgeval.runs.config import RunConfig
-from rdf_kgeval.sources.files import FORMATS, WRITTEN
+from rdf_kgeval.sources.files import FORMATS
 
 if TYPE_CHECKING:
     import rdflib
@@ -88,7 +90,7 @@ def format_of(path: Path) -> ox.RdfFormat:
     Raises:
         InputError: it is none in which a record can be written.
     """
-    return by_ending(path, {suffix: FORMATS[suffix] for suffix in WRITTEN})
+    return by_ending(path, {suffix: FORMATS[suffix] for suffix in RECORD_SUFFIXES})
 
 
 def publish(
@@ -138,6 +140,7 @@ def to_rdf(evaluation: State, options: RecordOptions | None = None) -> "rdflib.D
     """
     import rdflib
 
+    expect(evaluation, State, "to_rdf takes what evaluate returns", "to_rdf(evaluate(source, oracle))")
     if options and options.form is Form.TRIPLE_TERMS:
         raise InputError("rdflib knows no triple terms; choose another form, or publish to a file")
     dataset = rdflib.Dataset(default_union=True)

@@ -162,7 +162,7 @@ def close(
 
 
 @exact_kernel
-def count_closings(graph: Graph, heads: Heads, path: int, limit: int, max_walks: int) -> int:
+def count_closings(graph: Graph, heads: Heads, path: int, limit: int, max_walks: float) -> int:
     """Count the walks along a path of two or three steps from near to far ends without the head.
 
     Counting stops after `limit` of them, or after `max_walks` walks of any kind, with a result above `limit`.

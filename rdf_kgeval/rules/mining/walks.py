@@ -182,7 +182,7 @@ def connect(
     paths: Int64s,
     support: Int64s,
     min_confidence: float,
-    max_walks: int,
+    max_walks: float,
 ) -> tuple[Int64s, Int64s]:
     """Count the pairs (x, y), x in `near`, that each path connects, and those that `head` connects, too.
 
