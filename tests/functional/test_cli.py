@@ -90,7 +90,7 @@ def broken() -> bytes:
         (["picture.png", "--format", "ttl"], "picture.png, line 1: not valid Turtle"),
         (["--endpoint", "http://127.0.0.1:1/sparql"], "no server answers at http://127.0.0.1:1/sparql"),
         (["kg.ttl", "--scope", "bad.rq"], "bad.rq is not valid SPARQL: line 2, column"),
-        (["kg.ttl", "--scope", "absent.rq"], "the scope query absent.rq cannot be read: No such file"),
+        (["kg.ttl", "--scope", "absent.rq"], "absent.rq cannot be read: No such file"),
         (["kg.ttl", "--predicate", "homeStadiumOf"], "is not an absolute IRI"),
         (
             ["kg.ttl", "--predicate", "http://example.org/none"],
