@@ -164,10 +164,15 @@ class Gazetteer:
         return "\n".join(parts) + "\n"
 
     @cached_property
+    def quads(self) -> list[ox.Quad]:
+        """What the Turtle file states, repeated triples included."""
+        return list(ox.parse(self.turtle(), format=ox.RdfFormat.TURTLE))
+
+    @cached_property
     def gold(self) -> dict[tuple[str, str, str], bool]:
         """Every triple without a blank node, and whether it is true."""
         found = {}
-        for triple in ox.parse(self.turtle(), format=ox.RdfFormat.TURTLE):
+        for triple in self.quads:
             terms = (triple.subject, triple.predicate, triple.object)
             if not any(isinstance(term, ox.BlankNode) for term in terms):
                 found[str(terms[0]), str(terms[1]), str(terms[2])] = tuple(map(str, terms)) not in self.wrong
