@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    __version__: str
     from rdf_kgeval.beliefs.table import Beliefs as Beliefs
     from rdf_kgeval.coupling.graph import CouplingGraph as CouplingGraph
     from rdf_kgeval.coupling.graph import couple as couple
@@ -69,6 +70,8 @@ __all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return import_module("importlib.metadata").version("rdf-kgeval")
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

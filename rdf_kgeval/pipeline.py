@@ -84,9 +84,9 @@ def prepare(
     rules = coupling.read()
     with new_run(folder, memory_limit) as draft, show() as progress:
         draft.read(sources, rules, coupling, progress)
-        draft.choose_scope(sources)
+        draft.choose_scope()
         draft.couple(rules, coupling, progress)
-        draft.save(sources, coupling, lang, settings, options)
+        draft.save(coupling, lang, settings, options)
     return open_run(folder, coupling.engine)
 
 

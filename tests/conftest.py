@@ -71,6 +71,8 @@ class Server:
     """URL for updates."""
     environ: Mapping[str, str]
     """The credentials for updates."""
+    load_trig: Callable[[bytes], None]
+    """Add TriG, each graph under its own name."""
 
 
 @pytest.fixture(scope="session")
@@ -99,7 +101,12 @@ def oxigraph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
             )
             urllib.request.urlopen(request, timeout=60).close()
 
-        yield Server(f"{base}/query", load, f"{base}/update", {})
+        def load_trig(data: bytes) -> None:
+            headers = {"Content-Type": "application/trig"}
+            request = urllib.request.Request(f"{base}/store", data, headers, method="POST")
+            urllib.request.urlopen(request, timeout=60).close()
+
+        yield Server(f"{base}/query", load, f"{base}/update", {}, load_trig)
     finally:
         process.kill()
         process.wait()
@@ -142,9 +149,13 @@ def virtuoso(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
             execute(f"SPARQL CLEAR GRAPH <{graph}>")
             execute(f"DB.DBA.TTLP_MT(file_open('data.nt'), '', '{graph}', 0)")
 
+        def load_trig(data: bytes) -> None:
+            (folder / "data.trig").write_bytes(data)
+            execute("DB.DBA.TTLP_MT(file_open('data.trig'), '', 'http://example.org/unused', 256)")
+
         credentials = {"KGEVAL_USER": "dba", "KGEVAL_PASSWORD": "dba", "KGEVAL_AUTH": "digest"}
         url = f"http://127.0.0.1:{http}/sparql"
-        yield Server(url, load, f"{url}-auth", credentials)
+        yield Server(url, load, f"{url}-auth", credentials, load_trig)
     finally:
         process.kill()
         process.wait()

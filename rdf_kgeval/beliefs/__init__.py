@@ -6,6 +6,7 @@ Modules, in reading order:
     builder: builds that table from the quads of any source.
     blank_nodes: stable names for the blank nodes of a file.
     sampling_frame: a population that stays at its endpoint, and the part of it that was drawn.
+    prefixes: short names of namespaces, by which people read and write IRIs.
     names: the words that people read in place of IRIs.
     sparql: the beliefs as a SPARQL store in memory.
 """

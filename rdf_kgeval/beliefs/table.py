@@ -8,7 +8,7 @@ import re
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cached_property
 from itertools import pairwise
@@ -18,6 +18,7 @@ from typing import overload
 import numpy as np
 
 from rdf_kgeval.beliefs.blank_nodes import Quad
+from rdf_kgeval.beliefs.prefixes import Prefixes
 from rdf_kgeval.beliefs.sampling_frame import SamplingFrame
 from rdf_kgeval.beliefs.terms import iri
 from rdf_kgeval.common.arrays import check_length, check_range, check_starts, damaged, map_arrays, save_arrays
@@ -120,6 +121,8 @@ class Beliefs:
     graph_term: Int32s
     frame: SamplingFrame | None = None
     """The population, where these beliefs are only a sample of it."""
+    prefixes: Prefixes = field(default_factory=Prefixes)
+    """How people write and read the IRIs."""
 
     def __post_init__(self) -> None:
         for column in (self.s, self.p, self.o, self.role, self.graph_row, self.graph_term):
@@ -282,6 +285,10 @@ class Beliefs:
         """Return the same triples as a sample of a population."""
         return replace(self, frame=frame)
 
+    def with_prefixes(self, prefixes: Prefixes) -> "Beliefs":
+        """Return the same triples, with IRIs that people write and read by these prefixes."""
+        return replace(self, prefixes=prefixes)
+
     def quads(self) -> Iterator[tuple[int, Quad]]:
         """Yield every row once for each of its graphs, or once in the default graph."""
         first = np.searchsorted(self.graph_row, np.arange(len(self) + 1))
@@ -308,8 +315,8 @@ class Beliefs:
             self.frame.save(folder)
 
     @classmethod
-    def load(cls, folder: Path) -> "Beliefs":
-        """Map saved beliefs into memory.
+    def load(cls, folder: Path, prefixes: Prefixes = Prefixes()) -> "Beliefs":  # noqa: B008, it is frozen
+        """Map saved beliefs into memory; their prefixes are kept elsewhere.
 
         Raises:
             RunError: they are missing or damaged.
@@ -338,7 +345,7 @@ class Beliefs:
             frame = SamplingFrame.load(folder)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise damaged(folder / "frame.json", str(error)) from error
-        beliefs = cls(terms, **column, frame=frame)
+        beliefs = cls(terms, **column, frame=frame, prefixes=prefixes)
         beliefs.__dict__["ids"] = ids  # saves the cached property a minute in a large graph
         return beliefs
 

@@ -9,6 +9,7 @@ Modules, in reading order; no module with commands imports another one:
     compare: `plan`, `compare`.
     publish: `publish`, `report`.
     demo: `demo`.
+    help: the text of --help.
     options: options that several commands share, and those made from `Settings`.
     oracle: the option --oracle, and asking whom it names.
     config_file: options from a file.
@@ -18,46 +19,54 @@ Modules, in reading order; no module with commands imports another one:
 
 import io
 import sys
+from collections.abc import Callable
+from typing import Annotated
 
 import typer
 
 from rdf_kgeval.cli import annotate, compare, demo, evaluate, infer, init, mine, publish
-from rdf_kgeval.cli.terminal import say
+from rdf_kgeval.cli.help import Command, Group
+from rdf_kgeval.cli.options import hushed
+from rdf_kgeval.cli.terminal import complain
 from rdf_kgeval.errors import KgevalError
 
 app = typer.Typer(
+    cls=Group,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
     help="How much of this knowledge graph is true?",
 )
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from rdf_kgeval import __version__
+
+        typer.echo(f"kgeval {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def _callback() -> None:
+def _callback(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
     pass
 
 
-for command in (
-    init.init,
-    init.show,
-    mine.mine,
-    evaluate.evaluate,
-    evaluate.ask,
-    evaluate.estimate,
-    infer.infer,
-    infer.explain,
-    annotate.serve,
-    annotate.export,
-    annotate.import_,
-    compare.plan,
-    compare.compare,
-    demo.demo,
-    infer.labels,
-    publish.publish,
-    publish.report,
-):
-    app.command()(command)
+COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
+    "From start to end": (evaluate.evaluate, demo.demo),
+    "Prepare": (init.init, init.show, mine.mine, compare.plan, compare.compare),
+    "Ask": (evaluate.ask, annotate.serve, annotate.export, annotate.import_),
+    "See what is known": (evaluate.estimate, infer.infer, infer.explain, infer.labels),
+    "Hand on": (publish.publish, publish.report),
+}
+for title, commands in COMMANDS.items():
+    for command in commands:
+        app.command(cls=Command, rich_help_panel=title)(hushed(command))
 
 
 def main() -> None:
@@ -68,5 +77,5 @@ def main() -> None:
     try:
         app()
     except KgevalError as error:
-        say(f"kgeval: {error}")
+        complain(f"kgeval: {error}")
         sys.exit(1)

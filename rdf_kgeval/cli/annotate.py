@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from rdf_kgeval.cli.help import OUTPUT, PEOPLE
 from rdf_kgeval.cli.options import AsJson, Chosen, RunArgument, takes
 from rdf_kgeval.cli.oracle import ask_all, pages
 from rdf_kgeval.cli.output import report
@@ -23,17 +24,29 @@ def serve(
     run: RunArgument,
     *,
     annotator: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Somebody who answers (repeatable).")
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Somebody who answers (repeatable).", rich_help_panel=PEOPLE),
     ] = None,
     expert: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Somebody who decides what others could not (repeatable)."),
+        typer.Option(
+            metavar="NAME",
+            help="Somebody who decides what others could not (repeatable).",
+            rich_help_panel=PEOPLE,
+        ),
     ] = None,
     guidelines: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="What annotators should know; kept in the run.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="What annotators should know; kept in the run.", rich_help_panel=PEOPLE
+        ),
     ] = None,
-    host: Annotated[str, typer.Option(metavar="HOST", help="Where to listen.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="On which port; 0 takes a free one.")] = 8000,
+    host: Annotated[
+        str, typer.Option(metavar="HOST", help="Where to listen.", rich_help_panel=PEOPLE)
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="On which port; 0 takes a free one.", rich_help_panel=PEOPLE)
+    ] = 8000,
     as_json: AsJson = False,
     method: Chosen,
 ) -> None:
@@ -65,12 +78,22 @@ def serve(
 def export(
     run: RunArgument,
     *,
-    to: Annotated[str, typer.Option(metavar="mturk|labelstudio|csv", help="For which tool.")],
+    to: Annotated[
+        str, typer.Option(metavar="mturk|labelstudio|csv", help="For which tool.", rich_help_panel=OUTPUT)
+    ],
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Where to, if not to standard output."),
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Where to, if not to standard output.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
-    tasks: Annotated[int, typer.Option(min=1, metavar="N", help="At most so many beliefs.")] = 100,
+    tasks: Annotated[
+        int, typer.Option(min=1, metavar="N", help="At most so many beliefs.", rich_help_panel=OUTPUT)
+    ] = 100,
     method: Chosen,
 ) -> None:
     """Write the beliefs to ask next as tasks for another tool.

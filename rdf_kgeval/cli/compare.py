@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from rdf_kgeval.cli.help import COMPUTING, METHOD, OUTPUT
 from rdf_kgeval.cli.options import AsJson, Chosen, Config, RunArgument, SourceOptions, takes
 from rdf_kgeval.cli.terminal import print_json, progress_bar
 from rdf_kgeval.common.disk import write_text
@@ -18,7 +19,10 @@ def plan(
     run: RunArgument,
     *,
     expect: Annotated[
-        float, typer.Option(min=0.01, max=0.99, metavar="A", help="The accuracy that you expect.")
+        float,
+        typer.Option(
+            min=0.01, max=0.99, metavar="A", help="The accuracy that you expect.", rich_help_panel=METHOD
+        ),
     ] = 0.9,
     as_json: AsJson = False,
     method: Chosen,
@@ -65,21 +69,38 @@ def plan(
 def compare(
     *,
     oracle: Annotated[
-        Path, typer.Option(metavar="GOLD.csv", help="The labels of all beliefs, which answer the questions.")
+        Path,
+        typer.Option(
+            metavar="GOLD.csv",
+            help="The labels of all beliefs, which answer the questions.",
+            rich_help_panel=METHOD,
+        ),
     ],
     methods: Annotated[
         str,
-        typer.Option(metavar="POLICY/ESTIMATOR,...", help="The methods to compare, such as random/mean."),
+        typer.Option(
+            metavar="POLICY/ESTIMATOR,...",
+            help="The methods to compare, such as random/mean.",
+            rich_help_panel=METHOD,
+        ),
     ] = "default,srs/wilson,greedy/inferable",
-    seeds: Annotated[int, typer.Option(min=1, metavar="N", help="How often to run each.")] = 30,
+    seeds: Annotated[
+        int, typer.Option(min=1, metavar="N", help="How often to run each.", rich_help_panel=METHOD)
+    ] = 30,
     budget: Annotated[
         str | None,
-        typer.Option(metavar="N|TIME", help="Spend exactly this, instead of stopping by the method's rule."),
+        typer.Option(
+            metavar="N|TIME",
+            help="Spend exactly this, instead of stopping by the method's rule.",
+            rich_help_panel=METHOD,
+        ),
     ] = None,
-    processes: Annotated[int, typer.Option(min=1, metavar="N", help="How many runs at once.")] = (
-        os.cpu_count() or 1
-    ),
-    report: Annotated[Path | None, typer.Option(metavar="F.html", help="Write the plots here.")] = None,
+    processes: Annotated[
+        int, typer.Option(min=1, metavar="N", help="How many runs at once.", rich_help_panel=COMPUTING)
+    ] = (os.cpu_count() or 1),
+    report: Annotated[
+        Path | None, typer.Option(metavar="F.html", help="Write the plots here.", rich_help_panel=OUTPUT)
+    ] = None,
     as_json: AsJson = False,
     config: Config = None,
     method: Chosen,

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from rdf_kgeval.cli.help import OUTPUT
 from rdf_kgeval.cli.options import (
     AsJson,
     Chosen,
@@ -48,7 +49,10 @@ def evaluate(
     *,
     oracle: OracleOption,
     run: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Keep everything here, and go on from what is there.")
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Keep everything here, and go on from what is there.", rich_help_panel=OUTPUT
+        ),
     ] = None,
     annotator: Annotators = None,
     min_accuracy: MinAccuracy = None,

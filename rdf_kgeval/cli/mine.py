@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from rdf_kgeval.cli.help import OUTPUT, RULES, SOURCE
+from rdf_kgeval.cli.options import Prefix
 from rdf_kgeval.cli.terminal import progress_bar, say
 from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.errors import InputError
@@ -14,39 +16,84 @@ from rdf_kgeval.errors import InputError
 def mine(
     files: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[FILE...]", help="RDF files, or a run directory; - is standard input."),
+        typer.Argument(
+            metavar="[FILE...]",
+            help="RDF files, or a run directory; - is standard input.",
+            rich_help_panel=SOURCE,
+        ),
     ] = None,
     output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="DIR", help="The folder to make, or a .ttl file.")
+        Path,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="DIR",
+            help="The folder to make, or a .ttl file.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = Path("rules"),
-    endpoint: Annotated[str | None, typer.Option(metavar="URL", help="SPARQL endpoint to pull from.")] = None,
-    graph: Annotated[str | None, typer.Option(metavar="IRI", help="Only this named graph.")] = None,
+    endpoint: Annotated[
+        str | None, typer.Option(metavar="URL", help="SPARQL endpoint to pull from.", rich_help_panel=SOURCE)
+    ] = None,
+    graph: Annotated[
+        str | None,
+        typer.Option(metavar="IRI", help="Only this named graph: an IRI or a CURIE.", rich_help_panel=SOURCE),
+    ] = None,
     context: Annotated[
-        list[Path] | None, typer.Option(metavar="FILE", help="Triples taken as true (repeatable).")
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Triples taken as true (repeatable).", rich_help_panel=SOURCE),
     ] = None,
     context_unknown: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FILE", help="Triples that may be true but are not evaluated (repeatable)."),
+        typer.Option(
+            metavar="FILE",
+            help="Triples that may be true but are not evaluated (repeatable).",
+            rich_help_panel=SOURCE,
+        ),
     ] = None,
     ontology: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FILE", help="Ontology whose rules need not be found again (repeatable)."),
+        typer.Option(
+            metavar="FILE",
+            help="Ontology whose rules need not be found again (repeatable).",
+            rich_help_panel=RULES,
+        ),
     ] = None,
-    max_length: Annotated[int, typer.Option(min=0, max=3, help="Longest path.")] = 3,
-    min_support: Annotated[int, typer.Option(min=1, metavar="N", help="Least support.")] = 10,
-    min_head_coverage: Annotated[float, typer.Option(min=0, max=1, help="Least head coverage.")] = 0.01,
+    prefix: Prefix = None,
+    max_length: Annotated[int, typer.Option(min=0, max=3, help="Longest path.", rich_help_panel=RULES)] = 3,
+    min_support: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Least support.", rich_help_panel=RULES)
+    ] = 10,
+    min_head_coverage: Annotated[
+        float, typer.Option(min=0, max=1, help="Least head coverage.", rich_help_panel=RULES)
+    ] = 0.01,
     min_confidence: Annotated[
-        float, typer.Option(min=0, max=1, metavar="C", help="Least PCA confidence.")
+        float, typer.Option(min=0, max=1, metavar="C", help="Least PCA confidence.", rich_help_panel=RULES)
     ] = 0.5,
-    constants: Annotated[bool, typer.Option(help="Look for rules with constants.")] = True,
-    types: Annotated[bool, typer.Option(help="Look for type signatures.")] = True,
-    max_per_head: Annotated[int, typer.Option(min=1, metavar="N", help="Most rules for a predicate.")] = 50,
+    constants: Annotated[
+        bool, typer.Option(help="Look for rules with constants.", rich_help_panel=RULES)
+    ] = True,
+    types: Annotated[bool, typer.Option(help="Look for type signatures.", rich_help_panel=RULES)] = True,
+    max_per_head: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Most rules for a predicate.", rich_help_panel=RULES)
+    ] = 50,
     max_walks: Annotated[
-        float, typer.Option(min=1, metavar="N", help="Leave out the costliest paths past so many walks.")
+        float,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Leave out the costliest paths past so many walks.",
+            rich_help_panel=RULES,
+        ),
     ] = 2e9,
-    format_: Annotated[str, typer.Option("--format", metavar="rq|shacl", help="What to write.")] = "rq",
+    format_: Annotated[
+        str, typer.Option("--format", metavar="rq|shacl", help="What to write.", rich_help_panel=OUTPUT)
+    ] = "rq",
     input_format: Annotated[
-        str | None, typer.Option(metavar="EXT", help="Format of the files: ttl, nt, nq, trig, ...")
+        str | None,
+        typer.Option(
+            metavar="EXT", help="Format of the files: ttl, nt, nq, trig, ...", rich_help_panel=SOURCE
+        ),
     ] = None,
 ) -> None:
     """Learn rules from a graph and write them as files to review, edit and use with --rules.
@@ -56,6 +103,7 @@ def mine(
 
       kgeval mine --endpoint http://localhost:7878/query --format shacl -o rules.ttl
     """
+    from rdf_kgeval.beliefs.prefixes import parse_prefixes
     from rdf_kgeval.rules.mining.mine import mine as mine_rules
     from rdf_kgeval.rules.mining.options import MiningOptions
     from rdf_kgeval.rules.ontology import read_ontology
@@ -92,6 +140,7 @@ def mine(
                 context_unknown=context_unknown or [],
                 scope=Scope.of(predicates=[], graph=graph, scope=None),
                 format=input_format,
+                prefixes=parse_prefixes(prefix or ()),
             )
             beliefs = load(sources, Path(pages) / "pages", progress).beliefs
         mined = mine_rules(beliefs, options, known=known, progress=progress)

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from rdf_kgeval.cli.config_file import long_name, read_config_file
-from rdf_kgeval.cli.terminal import progress_bar, say
+from rdf_kgeval.cli.help import COMPUTING, GENERAL, IN_PLACE, METHOD, NAMES, OUTPUT, PEOPLE, RULES, SOURCE
+from rdf_kgeval.cli.terminal import complain, hush, progress_bar, say
 from rdf_kgeval.common.text import printable
-from rdf_kgeval.evaluation.settings import Option, Settings
+from rdf_kgeval.errors import InputError
+from rdf_kgeval.evaluation.settings import Option, Settings, parse_share
 from rdf_kgeval.namespaces import LABEL_PROPERTIES
 from rdf_kgeval.rules.dialects import DIALECTS
 
@@ -26,19 +28,44 @@ Chosen = dict[str, Any]
 """Fields of `Settings` that the user gave, by name; the others are as the run has them."""
 _Command = Callable[..., None]
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-RunArgument = Annotated[Path, typer.Argument(help="A run directory.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.", rich_help_panel=OUTPUT)]
+RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.")]
+
+
+def share(text: str) -> float:
+    """Parse a share for Typer."""
+    try:
+        return parse_share(text)
+    except InputError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
 MinAccuracy = Annotated[
     float | None,
-    typer.Option(min=0, max=1, metavar="A", help="Exit with code 3 if the accuracy is below this."),
+    typer.Option(
+        parser=share,
+        metavar="A",
+        help="Exit with code 3 if the accuracy is below this: 0.9 or 90%.",
+        rich_help_panel=OUTPUT,
+    ),
 ]
 MaxMargin = Annotated[
     float | None,
     typer.Option(
-        min=0,
-        max=1,
+        parser=share,
         metavar="M",
-        help="Exit with code 3 if the interval is wider than twice this, or missing.",
+        help="Exit with code 3 if the interval is wider than twice this, such as 0.05 or 5%, or missing.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+
+
+Prefix = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=IRI",
+        help="Prefix for CURIEs, beside those of the files and well-known ones (repeatable).",
+        rich_help_panel=NAMES,
     ),
 ]
 
@@ -68,71 +95,150 @@ class SourceOptions:
 
     files: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[FILE...]", help="RDF files, gzipped or not; - is standard input."),
+        typer.Argument(
+            metavar="[FILE...]",
+            help="RDF files, gzipped or not; - is standard input.",
+            rich_help_panel=SOURCE,
+        ),
     ] = None
-    endpoint: Annotated[str | None, typer.Option(metavar="URL", help="SPARQL endpoint to pull from.")] = None
+    endpoint: Annotated[
+        str | None, typer.Option(metavar="URL", help="SPARQL endpoint to pull from.", rich_help_panel=SOURCE)
+    ] = None
     in_place: Annotated[
-        bool, typer.Option("--in-place", help="Leave the beliefs at the endpoint, and draw a sample there.")
+        bool,
+        typer.Option(
+            "--in-place",
+            help="Leave the beliefs at the endpoint, and draw a sample there.",
+            rich_help_panel=IN_PLACE,
+        ),
     ] = False
     hops: Annotated[
         int,
-        typer.Option(min=1, max=5, metavar="K", help="With --in-place: how far to fetch around the sample."),
+        typer.Option(
+            min=1,
+            max=5,
+            metavar="K",
+            help="With --in-place: how far to fetch around the sample.",
+            rich_help_panel=IN_PLACE,
+        ),
     ] = 1
     rate: Annotated[
         float | None,
-        typer.Option(metavar="N", help="At most so many requests to the endpoint in a second."),
+        typer.Option(
+            metavar="N", help="At most so many requests to the endpoint in a second.", rich_help_panel=SOURCE
+        ),
     ] = None
     parallel: Annotated[
-        int, typer.Option(min=1, max=32, metavar="N", help="With --in-place: requests at the same time.")
+        int,
+        typer.Option(
+            min=1,
+            max=32,
+            metavar="N",
+            help="With --in-place: requests at the same time.",
+            rich_help_panel=IN_PLACE,
+        ),
     ] = 1
-    graph: Annotated[str | None, typer.Option(metavar="IRI", help="Only this named graph.")] = None
+    graph: Annotated[
+        str | None,
+        typer.Option(metavar="IRI", help="Only this named graph: an IRI or a CURIE.", rich_help_panel=SOURCE),
+    ] = None
     predicate: Annotated[
-        list[str] | None, typer.Option(metavar="IRI", help="Only this predicate (repeatable).")
+        list[str] | None,
+        typer.Option(
+            metavar="IRI",
+            help="Only this predicate: an IRI or a CURIE such as ex:capital (repeatable).",
+            rich_help_panel=SOURCE,
+        ),
     ] = None
     scope: Annotated[
-        Path | None, typer.Option(metavar="F.rq", help="Only what this SELECT ?s ?p ?o or CONSTRUCT returns.")
+        Path | None,
+        typer.Option(
+            metavar="F.rq",
+            help="Only what this SELECT ?s ?p ?o or CONSTRUCT returns.",
+            rich_help_panel=SOURCE,
+        ),
     ] = None
     context: Annotated[
-        list[Path] | None, typer.Option(metavar="FILE", help="Triples taken as true (repeatable).")
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Triples taken as true (repeatable).", rich_help_panel=SOURCE),
     ] = None
     context_unknown: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FILE", help="Triples that may be true but are not evaluated (repeatable)."),
+        typer.Option(
+            metavar="FILE",
+            help="Triples that may be true but are not evaluated (repeatable).",
+            rich_help_panel=SOURCE,
+        ),
     ] = None
     ontology: Annotated[
-        list[Path] | None, typer.Option(metavar="FILE", help="RDFS or OWL ontology (repeatable).")
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="RDFS or OWL ontology (repeatable).", rich_help_panel=RULES),
     ] = None
     rules: Annotated[
         list[Path] | None,
-        typer.Option(metavar="PATH", help=f"Rules: {_RULE_FILES} files, or folders (repeatable)."),
+        typer.Option(
+            metavar="PATH",
+            help=f"Rules: {_RULE_FILES} files, or folders (repeatable).",
+            rich_help_panel=RULES,
+        ),
     ] = None
     mine: Annotated[
-        bool | None, typer.Option("--mine/--no-mine", help="Mine rules from the beliefs themselves.")
+        bool | None,
+        typer.Option(
+            "--mine/--no-mine", help="Mine rules from the beliefs themselves.", rich_help_panel=RULES
+        ),
     ] = None
     follow_imports: Annotated[
         bool,
         typer.Option(
-            "--follow-imports/--no-follow-imports", help="Fetch what the ontology's owl:imports name."
+            "--follow-imports/--no-follow-imports",
+            help="Fetch what the ontology's owl:imports name.",
+            rich_help_panel=RULES,
         ),
     ] = False
     max_groundings: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Refuse rules with more groundings than this.")
+        int,
+        typer.Option(
+            min=1, metavar="N", help="Refuse rules with more groundings than this.", rich_help_panel=RULES
+        ),
     ] = 50_000_000
     memory_limit: Annotated[
         str | None,
-        typer.Option(metavar="SIZE", help="Keep to so much memory, such as 2GB, and put the rest on disk."),
+        typer.Option(
+            metavar="SIZE",
+            help="Keep to so much memory, such as 2GB, and put the rest on disk.",
+            rich_help_panel=COMPUTING,
+        ),
     ] = None
     label_property: Annotated[
         list[str] | None,
-        typer.Option(metavar="IRI", help="Property with names for people, best first (repeatable)."),
+        typer.Option(
+            metavar="IRI",
+            help="Property with names for people, best first (repeatable).",
+            rich_help_panel=NAMES,
+        ),
     ] = None
-    lang: Annotated[str, typer.Option(metavar="TAG", help="Language of names for people.")] = "en"
+    prefix: Prefix = None
+    lang: Annotated[
+        str, typer.Option(metavar="TAG", help="Language of names for people.", rich_help_panel=NAMES)
+    ] = "en"
     format_: Annotated[
         str | None,
-        typer.Option("--format", metavar="EXT", help="Format of the files: ttl, nt, nq, trig, ..."),
+        typer.Option(
+            "--format",
+            metavar="EXT",
+            help="Format of the files: ttl, nt, nq, trig, ...",
+            rich_help_panel=SOURCE,
+        ),
     ] = None
     timeout: Annotated[
-        float, typer.Option(min=1, metavar="SECONDS", help="Give up on a silent endpoint after this time.")
+        float,
+        typer.Option(
+            min=1,
+            metavar="SECONDS",
+            help="Give up on a silent endpoint after this time.",
+            rich_help_panel=SOURCE,
+        ),
     ] = 60
 
     @property
@@ -142,10 +248,10 @@ class SourceOptions:
 
     def sources(self, *, propose_scope: bool = False, seed: int = 0) -> "Sources":
         """Return what to read; the seed is for a sample in place."""
-        from rdf_kgeval.beliefs.terms import iri, iri_term
+        from rdf_kgeval.beliefs.prefixes import parse_prefixes
         from rdf_kgeval.sources.endpoint.client import Endpoint, RetryPolicy
         from rdf_kgeval.sources.load import InPlace, Sources
-        from rdf_kgeval.sources.scope import Scope
+        from rdf_kgeval.sources.scope import Scope, named
 
         if not self.given:
             raise typer.BadParameter("give a FILE, - for standard input, or --endpoint URL")
@@ -161,7 +267,8 @@ class SourceOptions:
             scope=Scope.of(predicates=self.predicate or [], graph=self.graph, scope=self.scope),
             propose_scope=propose_scope,
             format=self.format_,
-            label_properties=[iri(iri_term(p)) for p in self.label_property or LABEL_PROPERTIES],
+            label_properties=[named(p) for p in self.label_property or LABEL_PROPERTIES],
+            prefixes=parse_prefixes(self.prefix or ()),
         )
 
     @property
@@ -214,7 +321,7 @@ class SourceOptions:
                 show=progress_bar,
             )
         except KeyboardInterrupt:
-            say("kgeval: stopped; the same command goes on from what was fetched")
+            complain("kgeval: stopped; the same command goes on from what was fetched")
             raise typer.Exit(130) from None
         for note in made.config.notes:
             say(f"note: {note}")
@@ -245,11 +352,20 @@ class EngineOptions:
     """Say on what to compute."""
 
     engine: Annotated[
-        str, typer.Option(metavar="local|spark", help="What grounds the rules and solves the model.")
+        str,
+        typer.Option(
+            metavar="local|spark",
+            help="What grounds the rules and solves the model.",
+            rich_help_panel=COMPUTING,
+        ),
     ] = "local"
     master: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="Spark's master; by default all cores of this machine, local[*]."),
+        typer.Option(
+            metavar="URL",
+            help="Spark's master; by default all cores of this machine, local[*].",
+            rich_help_panel=COMPUTING,
+        ),
     ] = None
 
     def chosen(self) -> "Engine":
@@ -265,15 +381,29 @@ class OutputOptions:
 
     publish: Annotated[
         Path | None,
-        typer.Option(metavar="F.trig", help="Write the record here: .trig, .ttl, .nq, .nt or .jsonld."),
+        typer.Option(
+            metavar="F.trig",
+            help="Write the record here: .trig, .ttl, .nq, .nt or .jsonld.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None
     write_back: Annotated[
-        str | None, typer.Option(metavar="GRAPH-IRI", help="Write the record to this graph of the endpoint.")
+        str | None,
+        typer.Option(
+            metavar="GRAPH-IRI",
+            help="Write the record to this graph of the endpoint.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None
     update_endpoint: Annotated[
-        str | None, typer.Option(metavar="URL", help="Where the endpoint takes updates, if elsewhere.")
+        str | None,
+        typer.Option(
+            metavar="URL", help="Where the endpoint takes updates, if elsewhere.", rich_help_panel=OUTPUT
+        ),
     ] = None
-    report: Annotated[Path | None, typer.Option(metavar="F.html", help="Write the report here.")] = None
+    report: Annotated[
+        Path | None, typer.Option(metavar="F.html", help="Write the report here.", rich_help_panel=OUTPUT)
+    ] = None
 
 
 def _plain(value: Any) -> Any:
@@ -309,12 +439,29 @@ def takes(*kinds: type[Any], fresh: Sequence[str] = ()) -> Callable[[_Command], 
 
         parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own]
         parameters += [option for options in shared for option in options]
-        filled.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        filled.__annotations__ = {p.name: p.annotation for p in parameters}
-        filled.__name__, filled.__doc__ = command.__name__, command.__doc__
-        return filled
+        return _signed(filled, command, parameters)
 
     return decorate
+
+
+def hushed(command: _Command) -> _Command:
+    """Give a command the option --quiet."""
+
+    def filled(**given: Any) -> None:
+        hush(given.pop("quiet"))
+        command(**given)
+
+    info = typer.Option("--quiet", "-q", help="Print no notes and no progress.", rich_help_panel=GENERAL)
+    parameters = inspect.signature(command, eval_str=True).parameters.values()
+    return _signed(filled, command, [*parameters, _parameter("quiet", Annotated[bool, info], False)])
+
+
+def _signed(filled: _Command, command: _Command, parameters: Sequence[inspect.Parameter]) -> _Command:
+    """Make a function look to Typer like a command with other parameters."""
+    filled.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    filled.__annotations__ = {p.name: p.annotation for p in parameters}
+    filled.__name__, filled.__doc__ = command.__name__, command.__doc__
+    return filled
 
 
 def _parameters(kind: type[Any]) -> list[inspect.Parameter]:
@@ -329,10 +476,23 @@ def _settings_parameters(fresh: Sequence[str]) -> list[inspect.Parameter]:
         option: Option | None = field.metadata.get("option")
         if option is not None and (not fresh or field.name in fresh):
             kind = str if option.parsed else hints[field.name]
-            info = typer.Option(metavar=option.metavar, help=option.help)
+            info = typer.Option(
+                metavar=option.metavar,
+                help=option.help,
+                parser=share if option.share else None,
+                show_default=_shown(field.default),
+                rich_help_panel=PEOPLE if option.people else METHOD,
+            )
             annotation = Annotated[kind | None, info]  # type: ignore[valid-type]
             made.append(_parameter(field.name, annotation, field.default if fresh else None))
     return made
+
+
+def _shown(default: Any) -> str | bool:
+    """Write the default of a setting; where it is as the run has it, Typer does not know it."""
+    if default is None or isinstance(default, bool):
+        return False
+    return f"{default:g}" if isinstance(default, float) else str(default)
 
 
 def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:

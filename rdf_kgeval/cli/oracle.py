@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rdf_kgeval.cli.help import PEOPLE
 from rdf_kgeval.cli.options import Chosen
-from rdf_kgeval.cli.terminal import open_browser, progress_bar, say
+from rdf_kgeval.cli.terminal import complain, open_browser, progress_bar, say
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.verdicts.oracles import GOLD, ORACLES, is_interactive
 
@@ -24,12 +25,20 @@ OracleOption = Annotated[
         "--oracle",
         metavar="|".join((GOLD.name, *ORACLES, "MODULE:NAME")),
         help=f"Who answers: {_SENTENCES}, or your own code.",
+        rich_help_panel=PEOPLE,
     ),
 ]
-Annotator = Annotated[str, typer.Option(metavar="NAME", help="Under which name to log your answers.")]
+Annotator = Annotated[
+    str, typer.Option(metavar="NAME", help="Under which name to log your answers.", rich_help_panel=PEOPLE)
+]
 Annotators = Annotated[
     list[str] | None,
-    typer.Option("--annotator", metavar="NAME", help="Who answers; on the web page several (repeatable)."),
+    typer.Option(
+        "--annotator",
+        metavar="NAME",
+        help="Who answers; on the web page several (repeatable).",
+        rich_help_panel=PEOPLE,
+    ),
 ]
 
 
@@ -64,7 +73,7 @@ def answers(oracle: "Oracle") -> "Consult":
                     told=lambda e: progress("verdicts", e.n_verdicts, e.settings.budget),
                 )
         except KeyboardInterrupt:
-            say("\nkgeval: stopped; every answer is kept, and kgeval ask goes on from here")
+            complain("\nkgeval: stopped; every answer is kept, and kgeval ask goes on from here")
             raise typer.Exit(130) from None
 
     return ask_oracle
@@ -78,7 +87,7 @@ def pages(*, browse: bool = False, **serving: Any) -> "Consult":
 
     def tell(evaluation: "Evaluation", links: Mapping[str, str]) -> None:
         for name, link in links.items():
-            say(f"{printable(name) or 'dashboard'}: {link}")
+            complain(f"{printable(name) or 'dashboard'}: {link}")
         _tell_notes(evaluation, told, people=True)
         say("Ctrl-C stops; every answer is kept")
         if browse:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from rdf_kgeval.cli.options import OutputOptions
-from rdf_kgeval.cli.terminal import print_json, progress_bar, say
+from rdf_kgeval.cli.terminal import complain, print_json, progress_bar, say
 from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.evaluation.result import missed_thresholds
@@ -74,7 +74,7 @@ def check(evaluation: "State", min_accuracy: float | None, max_margin: float | N
     """Exit with code 3 if a threshold of the user is missed."""
     missed = missed_thresholds(evaluation.accuracy, evaluation.interval, min_accuracy, max_margin)
     if missed:
-        say(f"kgeval: {' and '.join(missed)}")
+        complain(f"kgeval: {' and '.join(missed)}")
         raise typer.Exit(3)
 
 

@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -18,8 +19,22 @@ def print_json(value: object) -> None:
     typer.echo(json.dumps(value, indent=2))
 
 
+_quiet: ContextVar[bool] = ContextVar("quiet", default=False)
+
+
+def hush(quiet: bool) -> None:
+    """Take or leave out notes and progress from now on."""
+    _quiet.set(quiet)
+
+
 def say(message: str) -> None:
-    """Print a message for people."""
+    """Print a message for people, unless they asked for quiet."""
+    if not _quiet.get():
+        complain(message)
+
+
+def complain(message: str) -> None:
+    """Print what people must read even with --quiet."""
     typer.echo(message, err=True)
 
 
@@ -38,8 +53,8 @@ def open_browser(link: str) -> None:
 
 @contextmanager
 def progress_bar() -> Iterator["Progress"]:
-    """Show a progress bar on a terminal, nothing elsewhere."""
-    if not sys.stderr.isatty():
+    """Show a progress bar on a terminal, nothing elsewhere or with --quiet."""
+    if not sys.stderr.isatty() or _quiet.get():
         yield lambda *_: None
         return
     from rich.console import Console

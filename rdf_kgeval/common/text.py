@@ -1,4 +1,6 @@
-"""Text from a graph or a server, made safe to show in a terminal."""
+"""Text from a graph or a server, made safe to show in a terminal or as a link."""
+
+import urllib.parse
 
 
 def printable(text: str, width: int | None = None) -> str:
@@ -10,6 +12,21 @@ def printable(text: str, width: int | None = None) -> str:
     if width is not None and len(text) > width:
         text = text[: width - 1] + "…"
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def web_address(text: str) -> str | None:
+    """Return an address that a page may link to; None for scripts, files, credentials and the like.
+
+    >>> web_address("https://example.org/"), web_address("javascript:alert(1)")
+    ('https://example.org/', None)
+    """
+    try:
+        parts = urllib.parse.urlsplit(text)
+        plain = bool(parts.hostname) and "@" not in parts.netloc
+    except ValueError:
+        return None
+    safe = text.isprintable() and not any(c.isspace() or c in '<>"{}|\\^`' for c in text)
+    return text if parts.scheme in ("http", "https") and plain and safe else None
 
 
 def plural(count: int, noun: str) -> str:

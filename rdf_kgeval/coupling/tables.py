@@ -83,6 +83,15 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def _hide_progress(connection: "duckdb.DuckDBPyConnection") -> None:
+    """Switch the progress bar off where it is on, for it goes to standard output.
+
+    In a notebook without ipywidgets it is off, and DuckDB refuses every change of it.
+    """
+    if connection.execute("SELECT current_setting('enable_progress_bar')").fetchall() == [(True,)]:
+        connection.execute("SET enable_progress_bar = false")
+
+
 @contextmanager
 def open_tables(space: Space = RAM, threads: int | None = None) -> Iterator[DuckTables]:
     """Open tables in this process, which spill to a directory that is removed.
@@ -108,7 +117,7 @@ def open_tables(space: Space = RAM, threads: int | None = None) -> Iterator[Duck
         if threads is not None:
             config["threads"] = threads
         with duckdb.connect(":memory:", config=config) as connection:
-            connection.execute("SET enable_progress_bar = false")  # it would go to standard output
+            _hide_progress(connection)
             try:
                 yield DuckTables(connection, Path(spill), space)
             except duckdb.OutOfMemoryException as error:

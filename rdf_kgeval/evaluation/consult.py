@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 from rdf_kgeval.common.progress import StepProgress
 from rdf_kgeval.evaluation.state import State
-from rdf_kgeval.verdicts.log import Answer
 from rdf_kgeval.verdicts.oracles import Oracle, Wish
 
 
@@ -42,5 +41,5 @@ def consult(
         elif answer is Wish.UNDO:
             state.undo(oracle.annotator)
         else:
-            state.answer(requests[0], Answer(answer), oracle.annotator)
+            state.answer(requests[0], answer, oracle.annotator)
             told(state)

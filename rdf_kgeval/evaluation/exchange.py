@@ -13,7 +13,7 @@ from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.evaluation.procedure import Request
 from rdf_kgeval.evaluation.state import State
-from rdf_kgeval.verdicts.log import Answer, Drawn, Verdict
+from rdf_kgeval.verdicts.log import Answer, Drawn, Judgement, Verdict, checked_note, checked_source
 
 COLUMNS = ("task", "sentence", "subject", "predicate", "object", "search")
 WORKER = "imported"
@@ -31,7 +31,7 @@ class TaskAnswer(NamedTuple):
 
     task: str
     worker: str
-    answer: Answer
+    judgement: Judgement
     where: str
     """File and line, or the number of the task."""
 
@@ -93,6 +93,8 @@ def _read_csv(text: str, name: str) -> Iterator[TaskAnswer]:
         task = _first(columns, "task", "Input.task", "INPUT:task")
         worker = _first(columns, "worker", "WorkerId", "performer", "annotator")
         label = _first(columns, "label", "Answer.label", "Answer.label.label", "answer", "Answer.answer")
+        note = _first(columns, "note", "Answer.note", "comment", "Answer.comment")
+        source = _first(columns, "source", "Answer.source")
         choices = [
             column for column in columns if column.startswith("Answer.") and _choice(column) in _ANSWERS
         ]
@@ -112,7 +114,8 @@ def _read_csv(text: str, name: str) -> Iterator[TaskAnswer]:
                 said = _choice(ticked[0]) if len(ticked) == 1 else None
             answer = _answer(said, where)
             if answer is not None:
-                yield TaskAnswer((row.get(task) or "").strip(), _name(row.get(worker or "")), answer, where)
+                given = _judgement(answer, row.get(note or ""), row.get(source or ""), where)
+                yield TaskAnswer((row.get(task) or "").strip(), _name(row.get(worker or "")), given, where)
     except csv.Error as error:
         raise InputError(f"{name}, line {rows.line_num}: not valid CSV: {error}; correct it") from error
 
@@ -153,7 +156,8 @@ def _read_label_studio(text: str, name: str) -> Iterator[TaskAnswer]:
                 answer = _answer(_chosen(annotation), where)
                 if answer is not None:
                     by = annotation.get("completed_by", annotation.get("annotator"))
-                    yield TaskAnswer(key, _name(by), answer, where)
+                    given = _judgement(answer, _text(annotation, "note"), _text(annotation, "source"), where)
+                    yield TaskAnswer(key, _name(by), given, where)
 
 
 def _chosen(annotation: Mapping[str, Any]) -> Any:
@@ -168,6 +172,17 @@ def _chosen(annotation: Mapping[str, Any]) -> Any:
         if isinstance(annotation.get(key), str | bool | int):
             return annotation[key]
     return None
+
+
+def _text(annotation: Mapping[str, Any], name: str) -> str | None:
+    """Find the text of the field with this name, in Label Studio's long form or in its short one."""
+    result = annotation.get("result")
+    for region in result if isinstance(result, list) else []:
+        if isinstance(region, dict) and region.get("from_name") == name:
+            value = region.get("value")
+            texts = value.get("text") if isinstance(value, dict) else None
+            return "\n".join(map(str, texts)) if isinstance(texts, list) else texts
+    return annotation.get(name)
 
 
 # What the tools share
@@ -189,10 +204,27 @@ def _answer(said: Any, where: str) -> Answer | None:
     return _ANSWERS[text]
 
 
+def _judgement(answer: Answer, note: Any, source: Any, where: str) -> Judgement:
+    texts = [text if isinstance(text, str) else None for text in (note, source)]
+    try:
+        return Judgement(answer=answer, note=checked_note(texts[0]), source=checked_source(texts[1]))
+    except InputError as error:
+        raise InputError(f"{where}: {error}; nothing is imported") from error
+
+
 def _name(worker: Any) -> str:
     if isinstance(worker, dict):
         worker = worker.get("email") or worker.get("id")
     return printable("" if worker is None else str(worker).strip(), 60) or WORKER
+
+
+def _says(verdict: Verdict, given: Judgement) -> bool:
+    """Return whether a verdict holds all that a judgement says."""
+    return (
+        verdict.answer is given.answer
+        and given.note in (None, verdict.note)
+        and given.source in (None, verdict.source)
+    )
 
 
 class Imported(NamedTuple):
@@ -217,7 +249,7 @@ def to_verdicts(evaluation: State, answers: Iterable[TaskAnswer], exported: Iter
     drawn: list[Verdict] = []
     others: list[Verdict] = []
     known = 0
-    for task, worker, answer, where in answers:
+    for task, worker, given, where in answers:
         if len(task) != 64:
             raise InputError(
                 f"{where}: {printable(task, 80)!r} is not the id of a belief; nothing is imported"
@@ -227,7 +259,7 @@ def to_verdicts(evaluation: State, answers: Iterable[TaskAnswer], exported: Iter
         except InputError as error:
             raise InputError(f"{where}: {error}; nothing is imported") from error
         said = evaluation.opinions_on(position)
-        if worker in said and said[worker].answer is answer:
+        if worker in said and _says(said[worker], given):
             known += 1
             continue
         first = next(iter(said.values()), None)
@@ -239,5 +271,5 @@ def to_verdicts(evaluation: State, answers: Iterable[TaskAnswer], exported: Iter
         else:
             request = Request(position, Drawn.CONTROL, workers=redundancy)
         target = others if request.drawn is Drawn.CONTROL else drawn
-        target.append(evaluation.verdict(request, answer, worker))
+        target.append(evaluation.verdict(request, given, worker))
     return Imported([*drawn, *others], known)

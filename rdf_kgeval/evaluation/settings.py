@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import asdict, dataclass, field, fields, replace
+from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
 from rdf_kgeval.common.text import printable
@@ -27,10 +28,26 @@ class Option:
     """Sentence for help and docs."""
     parsed: bool
     """Whether users give a text that `Settings.changed` parses."""
+    share: bool
+    """Whether it is a share, which users may write as a percentage."""
+    people: bool
+    """Whether it is about those who answer rather than about the method."""
 
 
-def _option(default: Any, metavar: str | None, help_: str, *, parsed: bool = False) -> Any:
-    return field(default=default, metadata={"option": Option(metavar, help_, parsed)})
+def _option(
+    default: Any,
+    metavar: str | None,
+    help_: str,
+    *,
+    parsed: bool = False,
+    share: bool = False,
+    people: bool = False,
+) -> Any:
+    return field(default=default, metadata={"option": Option(metavar, help_, parsed, share, people)})
+
+
+_POLICIES = tuple(dict.fromkeys(method.policy for method in METHODS.values()))
+_ESTIMATORS = tuple(dict.fromkeys(method.estimator for method in METHODS.values()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,23 +58,37 @@ class Settings:
     """
 
     policy: str = _option(
-        DEFAULT.partition("/")[0], "P", "Which beliefs to ask: stratified (default), srs, greedy, ..."
+        DEFAULT.partition("/")[0], "P", f"Choose which beliefs to ask about: {', '.join(_POLICIES)}."
     )
-    estimator: str = _option(DEFAULT.partition("/")[2], "E", "How to estimate; each policy has its own.")
+    estimator: str = _option(
+        DEFAULT.partition("/")[2], "E", f"How to estimate, each policy by its own: {', '.join(_ESTIMATORS)}."
+    )
     seed: int = _option(0, "N", "Seed of everything random.")
-    budget: int | None = _option(None, "N|TIME", "Verdicts such as 140, or time such as 2h.", parsed=True)
+    budget: int | None = _option(
+        None, "N|TIME", "Stop after so many answers, such as 140, or so much time, such as 2h.", parsed=True
+    )
     """Verdicts, the seed set included."""
     seconds: float | None = None
     """Time of annotators, by the costs of identifying entities and verifying triples."""
-    margin: float | None = _option(0.05, "M", "Stop at this half-width of the interval.")
+    margin: float | None = _option(
+        0.05, "M", "Stop at this half-width of the interval: 0.05 or 5%.", share=True
+    )
     """Half the width of the interval to reach; None to go on to the end of the budget."""
-    level: float = _option(0.95, "L", "Confidence of the interval.")
+    level: float = _option(0.95, "L", "Confidence of the interval: 0.95 or 95%.", share=True)
     strict: bool = _option(False, None, "Promise the level at every accuracy, not on average.")
-    objective: str = _option("overall", "overall|predicate", "What the sample is to tell about best.")
+    objective: str = _option(
+        "overall", "overall|predicate", "Optimise the interval of the whole graph, or of each predicate."
+    )
     """Accuracy to estimate best: of the graph (overall) or of each predicate (predicate)."""
-    error_rate: float = _option(0.0, "E", "Known share of wrong verdicts.")
+    error_rate: float = _option(
+        0.0, "E", "Known share of wrong answers: 0.05 or 5%.", share=True, people=True
+    )
     redundancy: int = _option(
-        1, "N|paper", "Annotators for each belief: a number, or as the paper allots.", parsed=True
+        1,
+        "N|paper",
+        "Annotators for each belief: a number, or as the paper allots.",
+        parsed=True,
+        people=True,
     )
     """Annotators who are asked about each belief; with several, their answers are weighed."""
     allocate: bool = False
@@ -68,6 +99,7 @@ class Settings:
         "How several answers on a belief are put together: "
         + "; ".join(f"{name}, {entry.sentence}" for name, entry in AGGREGATORS.items())
         + ".",
+        people=True,
     )
     seed_size: int = _option(SEED_SIZE, "N", "Beliefs to ask at random before control takes over.")
     candidates: int | None = _option(None, "K", "Greedy control looks only at so many candidates.")
@@ -225,6 +257,23 @@ def _time(seconds: float) -> str:
         if float(number) * size == seconds:
             return number + unit
     return f"{seconds:.3f}s"
+
+
+def parse_share(text: str) -> float:
+    """Parse a share, such as 0.05 or 5%.
+
+    >>> parse_share("0.05"), parse_share("5%")
+    (0.05, 0.05)
+    """
+    number, percent, rest = text.strip().partition("%")
+    try:
+        value = Decimal(number) / (100 if percent else 1)
+    except InvalidOperation:
+        value = Decimal("nan")
+    if rest or not value.is_finite() or not 0 <= value <= 1:
+        meant = value if value.is_finite() and 1 < value <= 100 and not rest else Decimal(5)
+        raise InputError(f"{printable(text, 40)}: write it as a share, such as {meant / 100}, or as {meant}%")
+    return float(value)
 
 
 def parse_redundancy(text: str) -> dict[str, Any]:

@@ -38,10 +38,13 @@ from rdf_kgeval.verdicts.log import (
     TRUE,
     Answer,
     Drawn,
+    Judgement,
     LogRecord,
     Retraction,
     Verdict,
     belief_of,
+    checked_note,
+    checked_source,
     now,
 )
 from rdf_kgeval.verdicts.oracles import Question
@@ -219,21 +222,30 @@ class State:
             self.findings[position] = found = self._ledger.finding(position)
             self._procedure.take(position, found)
 
-    def answer(self, request: Request, answer: Answer, annotator: str) -> None:
+    def answer(self, request: Request, answer: Answer | Judgement, annotator: str) -> None:
         """Record an answer to a request."""
         self.record(self.verdict(request, answer, annotator))
 
-    def verdict(self, request: Request, answer: Answer, annotator: str, *, expert: bool = False) -> Verdict:
-        """An answer to a request, as the log keeps it."""
+    def verdict(
+        self, request: Request, answer: Answer | Judgement, annotator: str, *, expert: bool = False
+    ) -> Verdict:
+        """An answer to a request, as the log keeps it.
+
+        Raises:
+            InputError: its note is too long, or its source is not the address of a web page.
+        """
+        given = answer if isinstance(answer, Judgement) else Judgement(answer=answer)
         return Verdict(
             belief=self.belief(request.position),
-            answer=answer,
+            answer=Answer(given.answer),
             annotator=annotator,
             time=now(),
             drawn=request.drawn,
             probability=request.probability,
             workers=request.workers if request.workers != self.settings.redundancy else None,
             expert=expert or None,
+            note=checked_note(given.note),
+            source=checked_source(given.source),
         )
 
     def undo(self, annotator: str) -> bool:

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from enum import StrEnum
 from functools import cached_property
+from typing import Any
 
 import pyoxigraph as ox
 
@@ -23,7 +24,7 @@ from rdf_kgeval.evaluation.state import State
 from rdf_kgeval.namespaces import XSD
 from rdf_kgeval.rules.rule import to_json
 from rdf_kgeval.runs.config import RunConfig
-from rdf_kgeval.verdicts.log import Verdict
+from rdf_kgeval.verdicts.log import LogRecord, Verdict
 
 Properties = Iterable[tuple[str, str]]
 """Pairs of a predicate's IRI and an N-Triples term."""
@@ -83,7 +84,7 @@ class Record:
         digest = hashlib.sha256()
         for part in graph.beliefs.identity():
             digest.update(part)
-        first = [asdict(record) for record in self.evaluation.records[:1]]
+        first = [_fields(record) for record in self.evaluation.records[:1]]
         for text in (self.rules_digest, json.dumps([settings.fixed(), first], sort_keys=True)):
             digest.update(text.encode())
         return digest.hexdigest()
@@ -100,7 +101,7 @@ class Record:
     @cached_property
     def verdicts_digest(self) -> str:
         """Digest of the verdict log."""
-        text = json.dumps([asdict(record) for record in self.evaluation.records], sort_keys=True)
+        text = json.dumps([_fields(record) for record in self.evaluation.records], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
     @cached_property
@@ -153,6 +154,12 @@ class Record:
         """Lines about a subject."""
         for predicate, value in properties:
             yield f"{subject} <{predicate}> {value}{self.end}"
+
+
+def _fields(record: LogRecord) -> dict[str, Any]:
+    """Return what digests are made of; notes and sources came later, and change none where there are none."""
+    fields = asdict(record)
+    return {k: v for k, v in fields.items() if v is not None or k not in ("note", "source")}
 
 
 def text(value: str) -> str:

@@ -93,13 +93,15 @@ class RunConfig:
     """Fields of `Settings` that were chosen."""
     options: dict[str, object] | None = None
     """Options of the command line, to repeat the run by."""
+    prefixes: tuple[tuple[str, str], ...] | None = None
+    """Names and namespaces of the prefixes of the user and of the sources."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the entries of `config.json`, but for its check sum."""
         entries = asdict(self)
         for file in entries["ontologies"]:
             del file["role"]
-        absent = [name for name in ("in_place", "evaluation", "options") if entries[name] is None]
+        absent = [name for name in ("in_place", "evaluation", "options", "prefixes") if entries[name] is None]
         return {"version": FORMAT, **{k: v for k, v in entries.items() if k not in absent}}
 
     @classmethod
@@ -110,6 +112,7 @@ class RunConfig:
             KeyError, TypeError: an entry is missing or of another type.
         """
         scope, labels, in_place = entries["scope"], entries["labels"], entries.get("in_place")
+        prefixes = entries.get("prefixes")
         return checked(
             cls(
                 files=tuple(InputFile(**file) for file in entries["files"]),
@@ -126,6 +129,7 @@ class RunConfig:
                 in_place=InPlaceConfig(**in_place) if in_place else None,
                 evaluation=entries.get("evaluation"),
                 options=entries.get("options"),
+                prefixes=tuple(map(tuple, prefixes)) if prefixes is not None else None,
             )
         )
 

@@ -103,8 +103,9 @@ class Draft:
         else:
             self.loaded = load(sources, self._layout.pages, progress, self._space)
 
-    def choose_scope(self, sources: Sources) -> None:
+    def choose_scope(self) -> None:
         """Choose what to evaluate where the user does not say."""
+        sources = self.loaded.sources
         if sources.propose_scope and not sources.scope.predicates and sources.scope.query is None:
             beliefs, notes = propose_scope(self.loaded.beliefs, sources.label_properties)
             self.loaded = replace(self.loaded, beliefs=beliefs)
@@ -117,14 +118,13 @@ class Draft:
 
     def save(
         self,
-        sources: Sources,
         coupling: Coupling,
         lang: str,
         settings: Settings | None = None,
         options: Mapping[str, object] | None = None,
     ) -> None:
         """Write everything and put the run in its place."""
-        layout = self._layout
+        layout, sources = self._layout, self.loaded.sources
         partial = layout.folder
         if sources.in_place:
             save_graph(layout, self.graph)
@@ -137,7 +137,7 @@ class Draft:
         if self._space.note:
             self._note(self._space.note)
         config = replace(
-            _config(sources, coupling, self.loaded, lang),
+            _config(coupling, self.loaded, lang),
             memory_limit=self._memory_limit,
             sha256={} if sources.in_place else digests(partial),
             options=None if options is None else dict(options),
@@ -182,7 +182,8 @@ def _couple(
             notes = [*notes, f"these rules have too many groundings; the surest {len(rules):,} are used"]
 
 
-def _config(sources: Sources, coupling: Coupling, loaded: Loaded, lang: str) -> RunConfig:
+def _config(coupling: Coupling, loaded: Loaded, lang: str) -> RunConfig:
+    sources = loaded.sources
     scope, endpoint, drawn = sources.scope, sources.endpoint, sources.in_place
     in_place = None
     if drawn and endpoint:
@@ -215,6 +216,7 @@ def _config(sources: Sources, coupling: Coupling, loaded: Loaded, lang: str) -> 
         notes=tuple(loaded.notes),
         in_place=in_place,
         evaluation={"seed": drawn.seed} if drawn else None,
+        prefixes=loaded.beliefs.prefixes.declared,
     )
 
 

@@ -28,14 +28,15 @@ def draw_first(
     assert sources.in_place  # noqa: S101
     check_in_place(sources.scope, sources.files, mine)
     context, digests = read_context(sources, progress)
-    scope = sources.scope
+    known = sources.resolved(context.prefixes)
+    scope, labels = known.scope, known.label_properties
     plan = json.dumps(
         {
             "endpoint": sources.endpoint.name,
             "scope": [scope.predicates, scope.graph, scope.query.text if scope.query else None],
             "options": asdict(sources.in_place),
             "context": digests,
-            "labels": list(sources.label_properties),
+            "labels": list(labels),
             "rules": [to_json(rule) for rule in rules],
         },
         indent=1,
@@ -49,9 +50,7 @@ def draw_first(
         json.dumps([to_json(rule) for rule in rules], ensure_ascii=False), encoding="utf-8"
     )
     with DrawLog(layout.draws) as log:
-        sampler = InPlaceSampler(
-            log, sources.endpoint, scope, sources.in_place, rules, sources.label_properties, progress
-        )
+        sampler = InPlaceSampler(log, sources.endpoint, scope, sources.in_place, rules, labels, progress)
         try:
             sampler.begin(context)
         except ChangedError as error:
@@ -59,7 +58,8 @@ def draw_first(
             raise EndpointError(f"{error}; run the command again") from error
         beliefs, notes = sampler.beliefs(), sampler.notes()
     saved.unlink()
-    return Loaded(beliefs=beliefs, digests=digests, notes=notes)
+    beliefs = beliefs.with_prefixes(context.prefixes)
+    return Loaded(beliefs=beliefs, digests=digests, notes=notes, sources=known)
 
 
 def draw_more(run: Run, short: Iterable[str], endpoint: Endpoint | None, progress: Progress) -> Run:
@@ -72,7 +72,7 @@ def draw_more(run: Run, short: Iterable[str], endpoint: Endpoint | None, progres
     try:
         with DrawLog(run.layout.draws) as log:
             _sampler(run, drawn, log, endpoint, progress).extend(short)
-            graph = make_graph(run.layout, log.records, drawn.max_groundings)
+            graph = make_graph(run.layout, log.records, drawn.max_groundings, run.beliefs.prefixes)
     except EndpointError as error:
         raise type(error)(
             f"{error} (the sample is used up and more must be drawn; all answers are kept: the same command "
@@ -89,7 +89,8 @@ def look_for_changes(run: Run, endpoint: Endpoint | None, progress: Progress) ->
     try:
         with DrawLog(run.layout.draws) as log:
             found = _sampler(run, drawn, log, endpoint, progress).notice_change()
-            graph = make_graph(run.layout, log.records, drawn.max_groundings) if found else None
+            prefixes = run.beliefs.prefixes
+            graph = make_graph(run.layout, log.records, drawn.max_groundings, prefixes) if found else None
     except EndpointError as error:
         return f"whether the store has changed since it was counted is not known: {error}"
     if graph:

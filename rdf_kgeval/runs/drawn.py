@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from rdf_kgeval.beliefs.prefixes import Prefixes
 from rdf_kgeval.beliefs.table import Beliefs
 from rdf_kgeval.common.disk import replacing, sha256_of
 from rdf_kgeval.common.text import printable
@@ -37,18 +38,21 @@ def _seal(part: Path, draws: int) -> str:
     return "\n".join([str(draws), *(f"{path.name} {sha256_of(path)}" for path in files)])
 
 
-def load_graph(layout: RunLayout, max_groundings: int) -> CouplingGraph:
+def load_graph(layout: RunLayout, max_groundings: int, prefixes: Prefixes) -> CouplingGraph:
     """Load the drawn beliefs and what couples them; make both again where they are older than the draws."""
     records = read_draws(layout.draws)
     with suppress(OSError, RunError):
         if all(layout.after_draws(part).read_text() == _seal(part, len(records)) for part in layout.parts):
-            return CouplingGraph.load(layout.coupling, Beliefs.load(layout.beliefs))
-    return make_graph(layout, records, max_groundings)
+            return CouplingGraph.load(layout.coupling, Beliefs.load(layout.beliefs, prefixes))
+    return make_graph(layout, records, max_groundings, prefixes)
 
 
-def make_graph(layout: RunLayout, records: Sequence[DrawLogRecord], max_groundings: int) -> CouplingGraph:
+def make_graph(
+    layout: RunLayout, records: Sequence[DrawLogRecord], max_groundings: int, prefixes: Prefixes
+) -> CouplingGraph:
     """Couple the beliefs of a log of draws by the run's rules."""
-    return couple(beliefs_of(records), read_drawn_rules(layout), max_groundings=max_groundings)
+    beliefs = beliefs_of(records).with_prefixes(prefixes)
+    return couple(beliefs, read_drawn_rules(layout), max_groundings=max_groundings)
 
 
 def read_notes(layout: RunLayout) -> list[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rdf_kgeval.beliefs.names import Names
+from rdf_kgeval.beliefs.prefixes import Prefixes
 from rdf_kgeval.beliefs.table import Beliefs, Role
 from rdf_kgeval.common.disk import sha256_of
 from rdf_kgeval.common.memory import Space
@@ -116,14 +117,15 @@ def open_run(folder: Path, engine: Engine = LOCAL) -> Run:
     """
     config, layout = read_config(folder), RunLayout(folder)
     check_digests(folder, config)
+    prefixes = Prefixes(config.prefixes or ())
     if config.in_place:
         from rdf_kgeval.runs.drawn import load_graph, read_notes  # they need compiled kernels
 
-        graph = load_graph(layout, config.in_place.max_groundings)
+        graph = load_graph(layout, config.in_place.max_groundings, prefixes)
         config = replace(config, notes=tuple(read_notes(layout)))
     else:
         space = Space(config.memory_limit, folder)
-        graph = CouplingGraph.load(layout.coupling, Beliefs.load(layout.beliefs), space)
+        graph = CouplingGraph.load(layout.coupling, Beliefs.load(layout.beliefs, prefixes), space)
     return Run(folder=folder, config=config, graph=graph, engine=engine)
 
 

@@ -2,13 +2,15 @@
 
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
 import pyoxigraph as ox
 
 from rdf_kgeval.beliefs.builder import BeliefsBuilder
+from rdf_kgeval.beliefs.prefixes import Prefixes, parse_prefixes
 from rdf_kgeval.beliefs.table import Beliefs, Role
 from rdf_kgeval.beliefs.terms import from_rdflib, iri
 from rdf_kgeval.common.memory import RAM, Space
@@ -20,7 +22,7 @@ from rdf_kgeval.namespaces import LABEL_PROPERTIES
 from rdf_kgeval.sources.endpoint.client import Endpoint
 from rdf_kgeval.sources.files import STDIN, display_name, opened
 from rdf_kgeval.sources.pull import pull
-from rdf_kgeval.sources.scope import Scope, apply_scope, demote_blank_nodes
+from rdf_kgeval.sources.scope import Scope, apply_scope, demote_blank_nodes, did_you_mean, resolve
 
 if TYPE_CHECKING:
     import rdflib
@@ -62,6 +64,16 @@ class Sources:
     format: str | None = None
     """A file name extension or media type, for files with other names."""
     label_properties: Sequence[str] = LABEL_PROPERTIES
+    prefixes: Mapping[str, str] = field(default_factory=dict)
+    """Namespaces of prefixes that the user gives, before those of the sources."""
+
+    def resolved(self, prefixes: Prefixes, beliefs: Beliefs | None = None) -> "Sources":
+        """Return the same sources with all CURIEs written out; `beliefs` are what was read of them."""
+        return replace(
+            self,
+            scope=self.scope.resolved(prefixes, beliefs),
+            label_properties=[resolve(p, prefixes, beliefs) for p in self.label_properties],
+        )
 
     def by_role(self) -> dict[str, Sequence[Path]]:
         """Map each role to its files."""
@@ -76,16 +88,20 @@ class Loaded:
     digests: dict[str, str]
     """SHA-256 of each file as it was read."""
     notes: Sequence[str]
+    sources: Sources
+    """What was named, with all CURIEs written out."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Read:
-    """The digests and notes of a source that was read."""
+    """The digests, notes and prefixes of a source that was read."""
 
     digests: Mapping[str, str] = field(default_factory=dict)
     """SHA-256 of each file as it was read."""
     notes: Sequence[str] = ()
     """Sentences that the user should read."""
+    prefixes: Mapping[str, str] = field(default_factory=dict)
+    """Namespaces of the prefixes that the source declares."""
 
 
 class Source(Protocol):
@@ -169,14 +185,18 @@ class FileSource:
     def read(self, builder: BeliefsBuilder, progress: Progress) -> Read:  # noqa: D102
         with opened(self._path, self._reading.format, progress) as (file, rdf_format, digest):
             before = len(builder)
+            parser = ox.parse(file, format=rdf_format)
+            first = list(islice(parser, 1))
+            prefixes = dict(parser.prefixes)  # in RDF/XML they end with the document
             builder.add_parsed(
-                ox.parse(file, format=rdf_format),
+                chain(first, parser),
                 self._reading.role,
                 datasets=rdf_format.supports_datasets,
             )
             if len(builder) == before:
                 raise InputError(f"{display_name(self._path)} holds no triple; give a file that holds some")
-            return Read(digests={str(self._path): digest.hexdigest()})
+            prefixes |= parser.prefixes
+            return Read(digests={str(self._path): digest.hexdigest()}, prefixes=prefixes)
 
 
 class GraphSource:
@@ -188,7 +208,7 @@ class GraphSource:
 
     def read(self, builder: BeliefsBuilder, progress: Progress) -> Read:  # noqa: D102
         builder.add_parsed(from_rdflib(self._graph), self._reading.role)
-        return Read()
+        return Read(prefixes={name: str(namespace) for name, namespace in self._graph.namespaces()})
 
 
 class EndpointSource:
@@ -215,12 +235,17 @@ class EndpointSource:
 def load(sources: Sources, pages: Path, progress: Progress = lambda *_: None, space: Space = RAM) -> Loaded:
     """Read all sources, and give each triple its role; `pages` is the folder for pulled triples."""
     beliefs, digests = read_context(sources, progress, space)
+    prefixes = beliefs.prefixes
+    sources = sources.resolved(prefixes, beliefs if sources.endpoint is None else None)
     notes: list[str] = []
     if sources.files or sources.graphs:
         beliefs = apply_scope(beliefs, sources.scope)
         present = beliefs.by_predicate()
-        absent = [printable(p) for p in sources.scope.predicates if iri(p) not in present]
-        notes += [f"no triple of the files has the predicate {p}" for p in absent]
+        notes += [
+            f"no triple of the files has the predicate {printable(p)}{did_you_mean(p, prefixes, beliefs)}"
+            for p in sources.scope.predicates
+            if iri(p) not in present
+        ]
     if sources.endpoint is not None:
         reading = Reading(scope=sources.scope, label_properties=sources.label_properties, pages=pages)
         builder = BeliefsBuilder(space)
@@ -229,15 +254,16 @@ def load(sources: Sources, pages: Path, progress: Progress = lambda *_: None, sp
         beliefs = builder.build()
         if sources.scope.query is None:
             beliefs = demote_blank_nodes(beliefs)
+    beliefs = beliefs.with_prefixes(prefixes)
     _check(beliefs, sources)
-    return Loaded(beliefs=beliefs, digests=digests, notes=notes)
+    return Loaded(beliefs=beliefs, digests=digests, notes=notes, sources=sources)
 
 
 def read_context(sources: Sources, progress: Progress, space: Space = RAM) -> tuple[Beliefs, dict[str, str]]:
     """Read the files and graphs, context included, before the scope is applied.
 
     Returns:
-        The beliefs, and the SHA-256 of each file.
+        The beliefs with the prefixes of their sources, and the SHA-256 of each file.
     """
     named = (
         *((path, Role.BELIEF) for path in sources.files),
@@ -249,10 +275,13 @@ def read_context(sources: Sources, progress: Progress, space: Space = RAM) -> tu
         raise InputError("standard input can be read only once; give the other part as a file")
     builder = BeliefsBuilder(space)
     digests: dict[str, str] = {}
+    declared: list[Mapping[str, str]] = [sources.prefixes]
     for source, role in named:
         reading = Reading(role=role, format=sources.format)
-        digests |= open_source(source, reading).read(builder, progress).digests
-    return builder.build(), digests
+        read = open_source(source, reading).read(builder, progress)
+        digests |= read.digests
+        declared.append(read.prefixes)
+    return builder.build().with_prefixes(Prefixes.of(*declared)), digests
 
 
 def read_beliefs(
@@ -264,6 +293,7 @@ def read_beliefs(
     graph: str | None = None,
     scope: str | Path | None = None,
     format: str | None = None,  # noqa: A002
+    prefixes: Mapping[str, str] | None = None,
 ) -> Beliefs:
     """Read beliefs from RDF files or an rdflib Graph or Dataset.
 
@@ -271,10 +301,11 @@ def read_beliefs(
         source: a file, several files, or an rdflib graph; a file may be gzipped, "-" is standard input.
         context: files of triples that are taken as true.
         context_unknown: files of triples that may be true, but are not evaluated.
-        predicates: IRIs of the predicates to evaluate; all by default.
-        graph: IRI of the named graph to evaluate; all by default.
+        predicates: IRIs or CURIEs of the predicates to evaluate; all by default.
+        graph: IRI or CURIE of the named graph to evaluate; all by default.
         scope: file of a SELECT ?s ?p ?o or CONSTRUCT query that names the triples to evaluate.
         format: extension or media type of the files, where their names do not tell.
+        prefixes: namespaces of prefixes for CURIEs, beside those of the source and well-known ones.
     """
     graphs: list[rdflib.Graph] = []
     files: list[Path] = []
@@ -291,6 +322,7 @@ def read_beliefs(
         context_unknown=[Path(f) for f in context_unknown],
         scope=Scope.of(predicates=predicates, graph=graph, scope=scope),
         format=format,
+        prefixes=_checked_prefixes(prefixes),
     )
     return load(sources, Path()).beliefs
 
@@ -302,22 +334,29 @@ def pull_beliefs(
     predicates: Sequence[str] = (),
     scope: str | Path | None = None,
     endpoint: Endpoint | None = None,
+    prefixes: Mapping[str, str] | None = None,
 ) -> Beliefs:
     """Pull beliefs from a SPARQL endpoint, completely or not at all.
 
     Args:
         url: the query endpoint; credentials come from the environment (KGEVAL_USER, KGEVAL_PASSWORD, ...).
-        graph: IRI of the named graph; the default graph if absent.
-        predicates: IRIs of the predicates to evaluate; all by default.
+        graph: IRI or CURIE of the named graph; the default graph if absent.
+        predicates: IRIs or CURIEs of the predicates to evaluate; all by default.
         scope: file of a SELECT ?s ?p ?o or CONSTRUCT query that names the triples to evaluate.
         endpoint: a client with its own credentials, retry policy or transport.
+        prefixes: namespaces of prefixes for CURIEs, beside well-known ones.
     """
     sources = Sources(
         endpoint=endpoint or Endpoint(url),
         scope=Scope.of(predicates=predicates, graph=graph, scope=scope),
+        prefixes=_checked_prefixes(prefixes),
     )
     with tempfile.TemporaryDirectory(prefix="kgeval-") as folder:
         return load(sources, Path(folder) / "pages").beliefs
+
+
+def _checked_prefixes(prefixes: Mapping[str, str] | None) -> Mapping[str, str]:
+    return parse_prefixes(f"{name}={namespace}" for name, namespace in (prefixes or {}).items())
 
 
 def _check(beliefs: Beliefs, sources: Sources) -> None:
@@ -332,11 +371,14 @@ def _check(beliefs: Beliefs, sources: Sources) -> None:
             f"{scope.query.name} finds no triple in {where}; check its patterns against the data"
         )
     if scope.graph or scope.predicates:
-        asked = " and ".join(
-            printable(t) for t in (*scope.predicates, *([scope.graph] if scope.graph else []))
+        short = beliefs.prefixes.shorten
+        asked = (*scope.predicates, *([scope.graph] if scope.graph else []))
+        hints = "".join(did_you_mean(p, beliefs.prefixes, beliefs) for p in scope.predicates)
+        there = ", ".join(printable(short(p)) for p in list(beliefs.by_predicate(Role.BACKGROUND))[:5])
+        raise InputError(
+            f"no triple in {where} matches {' and '.join(map(printable, asked))}; "
+            f"the predicates there are {there}{hints}"
         )
-        there = ", ".join(printable(p) for p in list(beliefs.by_predicate(Role.BACKGROUND))[:5])
-        raise InputError(f"no triple in {where} matches {asked}; the predicates there are {there}")
     raise InputError(
         f"each of the {plural(len(beliefs), 'triple')} in {where} is context or has a blank node, so nothing "
         "is left to evaluate; name the triples with --scope"

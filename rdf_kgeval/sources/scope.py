@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
@@ -11,6 +11,7 @@ import pyoxigraph as ox
 
 from rdf_kgeval.beliefs.blank_nodes import Quad
 from rdf_kgeval.beliefs.builder import BeliefsBuilder
+from rdf_kgeval.beliefs.prefixes import Prefixes, is_iri, nearest
 from rdf_kgeval.beliefs.sparql import BeliefStore
 from rdf_kgeval.beliefs.table import Beliefs, Role, Triple
 from rdf_kgeval.beliefs.terms import iri, iri_term, oxigraph_text, rdflib_term
@@ -57,9 +58,9 @@ class Scope:
     """The triples to evaluate; an empty scope has all."""
 
     predicates: tuple[str, ...] = ()
-    """N-Triples IRIs; the beliefs have one of these predicates."""
+    """The beliefs have one of these predicates: N-Triples IRIs, and CURIEs until they are resolved."""
     graph: str | None = None
-    """N-Triples IRI; the beliefs are in this named graph."""
+    """The beliefs are in this named graph: as a predicate is given."""
     query: ScopeQuery | None = None
     """The beliefs are the triples that this query returns."""
 
@@ -78,10 +79,54 @@ class Scope:
                 "--predicate and --scope cannot be combined; write the predicates into the query"
             )
         return cls(
-            predicates=tuple(sorted({iri_term(p) for p in predicates})),
-            graph=iri_term(graph) if graph is not None else None,
+            predicates=tuple(sorted(map(named, set(predicates)))),
+            graph=named(graph) if graph is not None else None,
             query=read_scope_query(Path(scope)) if scope is not None else None,
         )
+
+    def resolved(self, prefixes: Prefixes, beliefs: Beliefs | None = None) -> "Scope":
+        """Return the scope with its CURIEs written out; `beliefs` are those of the source, where it is read.
+
+        Raises:
+            InputError: a name is neither an IRI nor a CURIE with a known prefix.
+        """
+        return replace(
+            self,
+            predicates=tuple(sorted({iri_term(resolve(p, prefixes, beliefs)) for p in self.predicates})),
+            graph=iri_term(resolve(self.graph, prefixes, beliefs)) if self.graph is not None else None,
+        )
+
+
+def named(text: str) -> str:
+    """Check what a user gives for an IRI as far as that goes before its prefix is known."""
+    return iri_term(text) if is_iri(text) or _NEVER.search(text) else text
+
+
+_NEVER = re.compile(r'[\x00-\x20<>"{}|\\^`]')
+"""Characters that no IRI has."""
+
+
+def resolve(text: str, prefixes: Prefixes, beliefs: Beliefs | None = None) -> str:
+    """Return the IRI that a user means by an IRI or a CURIE.
+
+    What begins with no known prefix may still be an IRI of the graph, such as `x:p`.
+    """
+    try:
+        return prefixes.expand(text)
+    except InputError as error:
+        if beliefs is None:
+            raise
+        if beliefs.terms.find(f"<{text}>") is not None:
+            return text
+        hint = "" if ":" in text else did_you_mean(text, prefixes, beliefs)
+        raise InputError(f"{error}{hint}") from error
+
+
+def did_you_mean(wanted: str, prefixes: Prefixes, beliefs: Beliefs) -> str:
+    """Name the predicate of the graph that a user may have meant by a wrong one; empty where none is near."""
+    there = (iri(beliefs.terms[number]) for number in np.unique(beliefs.p))
+    near = nearest(iri(wanted), there)
+    return f"; did you mean {printable(prefixes.shorten(near))}?" if near else ""
 
 
 def read_scope_query(path: Path) -> ScopeQuery:

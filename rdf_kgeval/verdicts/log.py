@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from rdf_kgeval.common.jsonlog import JsonLog, read_records
-from rdf_kgeval.common.validation import checked
+from rdf_kgeval.common.text import printable, web_address
+from rdf_kgeval.common.validation import checked, fits
+from rdf_kgeval.errors import InputError
+
+LONGEST_NOTE = 1_000
+"""Characters of the longest note."""
+LONGEST_SOURCE = 2_000
+"""Characters of the longest source."""
 
 
 class Answer(StrEnum):
@@ -17,6 +24,17 @@ class Answer(StrEnum):
     TRUE = "true"
     FALSE = "false"
     AMBIGUOUS = "ambiguous"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judgement:
+    """An answer, with what the annotator says beside it."""
+
+    answer: Answer
+    note: str | None = None
+    """A remark in the annotator's words."""
+    source: str | None = None
+    """The address of a web page on which the annotator relies."""
 
 
 NOT_ASKED, FALSE, TRUE, AMBIGUOUS = -1, 0, 1, 2
@@ -48,6 +66,10 @@ class Verdict:
     """The number of annotators for the belief, where it differs from the run's."""
     expert: bool | None = None
     """Whether the annotator decides what others could not."""
+    note: str | None = None
+    """The annotator's remark."""
+    source: str | None = None
+    """The address of the web page on which the annotator relies."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +83,39 @@ class Retraction:
 
 
 LogRecord = Verdict | Retraction
+
+
+def checked_note(text: str | None) -> str | None:
+    """Return a note as the log keeps it; None for an empty one.
+
+    Raises:
+        InputError: it is too long, or no text that a file can hold.
+    """
+    note = "\n".join((text or "").splitlines()).strip()
+    if not fits(note, str):
+        raise InputError("the note holds characters that no file can hold; write it anew")
+    if len(note) > LONGEST_NOTE:
+        raise InputError(f"the note has {len(note):,} characters; shorten it to {LONGEST_NOTE:,}")
+    return note or None
+
+
+def checked_source(text: str | None) -> str | None:
+    """Return a source as the log keeps it; None for an empty one.
+
+    Raises:
+        InputError: it is too long, or not the address of a web page.
+    """
+    source = (text or "").strip()
+    if len(source) > LONGEST_SOURCE:
+        raise InputError(
+            f"the source has {len(source):,} characters; give an address of at most {LONGEST_SOURCE:,}"
+        )
+    if source and not (fits(source, str) and web_address(source)):
+        raise InputError(
+            f"the source {printable(source, 100)!r} is not the address of a web page; "
+            "give one that starts with http:// or https:// and holds no space and no password"
+        )
+    return source or None
 
 
 def belief_of(record: LogRecord) -> str:

@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING, Any, Protocol
 from rdf_kgeval.common.registry import Entry, Registry
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.verdicts.log import Answer
+from rdf_kgeval.verdicts.log import Answer, Judgement, checked_note, checked_source
 
 if TYPE_CHECKING:
     from rdf_kgeval.beliefs.names import Names
@@ -74,12 +74,12 @@ class Oracle(Protocol):
         """Return whether a person answers; an oracle without this attribute is a program."""
         ...
 
-    def ask(self, question: Question) -> Answer | Wish:
-        """Return the answer, or a wish in its place."""
+    def ask(self, question: Question) -> Answer | Judgement | Wish:
+        """Return the answer, bare or with a note and a source, or a wish in its place."""
         ...
 
 
-AnswerFunction = Callable[[Question], bool | Answer | None]
+AnswerFunction = Callable[[Question], bool | Answer | Judgement | None]
 """Answer a question; None skips it."""
 
 
@@ -99,7 +99,7 @@ class FunctionOracle:
         self._skipped: set[Triple] = set()
         """Beliefs skipped since the last answer."""
 
-    def ask(self, question: Question) -> Answer | Wish:
+    def ask(self, question: Question) -> Answer | Judgement | Wish:
         """Call the function.
 
         Raises:
@@ -112,13 +112,15 @@ class FunctionOracle:
             self._skipped.add(question.triple)
             return Wish.SKIP
         self._skipped.clear()
+        if isinstance(given, Judgement):
+            return given
         if isinstance(given, str) and given in tuple(Answer):
             return Answer(given)
         if given in (True, False):
             return Answer.TRUE if given else Answer.FALSE
         raise InputError(
             f"the oracle {self.annotator} answered {printable(repr(given), 40)}; "
-            "let it return True, False, an Answer, or None to skip"
+            "let it return True, False, an Answer, a Judgement, or None to skip"
         )
 
 
@@ -134,22 +136,43 @@ class PromptOracle:
         self._source = source or sys.stdin
         self._screen = screen or sys.stderr
 
-    def ask(self, question: Question) -> Answer | Wish:
+    def ask(self, question: Question) -> Answer | Judgement | Wish:
         """Show the belief and read an answer or wish, or its first letter; the end of input quits."""
+        note = source = None
         self._show(f"\n{question.progress}: {printable(question.sentence, 300)}")
         self._show(f"  {printable(' '.join(question.triple), 500)}")
         self._show(f"  {question.search}")
         while True:
-            self._show("true, false, ambiguous, skip, undo or quit [t/f/a/s/u/q]? ", end="")
-            line = self._source.readline()
-            if not line:
-                self._show("")
+            word = self._read("true, false, ambiguous, note, skip, undo or quit [t/f/a/n/s/u/q]? ")
+            if word is None:
                 return Wish.QUIT
-            word = line.strip().lower()
-            answers: tuple[Answer | Wish, ...] = (*Answer, *Wish)
-            for known in answers:
-                if word in (known, known[0]):
-                    return known
+            word = word.lower()
+            if word in ("note", "n"):
+                note = self._read_checked("note, in a line (empty for none): ", checked_note)
+                source = self._read_checked("web page that says so (empty for none): ", checked_source)
+            for answer in Answer:
+                if word in (answer, answer[0]):
+                    return Judgement(answer=answer, note=note, source=source)
+            for wish in Wish:
+                if word in (wish, wish[0]):
+                    return wish
+
+    def _read_checked(self, prompt: str, check: Callable[[str], str | None]) -> str | None:
+        """Read a line until it passes a check."""
+        while True:
+            try:
+                return check(self._read(prompt) or "")
+            except InputError as error:
+                self._show(f"{error}")
+
+    def _read(self, prompt: str) -> str | None:
+        """Read a line; None at the end of input."""
+        self._show(prompt, end="")
+        line = self._source.readline()
+        if not line:
+            self._show("")
+            return None
+        return line.strip()
 
     def _show(self, text: str, end: str = "\n") -> None:
         self._screen.write(text + end)

@@ -18,7 +18,16 @@ from typing import NamedTuple
 from rdf_kgeval.errors import RunError
 from rdf_kgeval.evaluation.procedure import Request
 from rdf_kgeval.evaluation.state import State
-from rdf_kgeval.verdicts.log import AMBIGUOUS, Answer, LogRecord, Retraction, Verdict, belief_of, now
+from rdf_kgeval.verdicts.log import (
+    AMBIGUOUS,
+    Answer,
+    Judgement,
+    LogRecord,
+    Retraction,
+    Verdict,
+    belief_of,
+    now,
+)
 from rdf_kgeval.web.cards import Card, make_card
 from rdf_kgeval.web.people import OpenBelief, Person, Status, Thought
 
@@ -84,7 +93,7 @@ class Desk:
             self._hand_out(person)
         return person.asked.card if person.asked else None
 
-    async def answer(self, name: str, belief: str, turn: int, answer: Answer) -> bool:
+    async def answer(self, name: str, belief: str, turn: int, answer: Answer | Judgement) -> bool:
         """Take an answer; when this returns, it is on disk.
 
         Returns:
@@ -92,6 +101,7 @@ class Desk:
             does not.
 
         Raises:
+            InputError: its note or source is none.
             RunError: it cannot be written.
         """
         person = self.people[name]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import jinja2
@@ -19,15 +20,15 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from rdf_kgeval.errors import RunError
+from rdf_kgeval.errors import InputError, RunError
 from rdf_kgeval.publishing.report.templates import environment
-from rdf_kgeval.verdicts.log import Answer
+from rdf_kgeval.verdicts.log import LONGEST_NOTE, LONGEST_SOURCE, Answer, Judgement
 from rdf_kgeval.verdicts.oracles import Wish
 from rdf_kgeval.web.access import OWNER, Access
 from rdf_kgeval.web.desk import Desk
 from rdf_kgeval.web.overview import Overview
 
-LARGEST = 16_384
+LARGEST = 65_536
 """Bytes of the largest form that is read."""
 HEADERS = {
     "content-security-policy": (
@@ -106,7 +107,10 @@ class Site:
             elif said == Wish.SKIP:
                 self.desk.skip(name, belief, int(turn))
             else:
-                await self.desk.answer(name, belief, int(turn), Answer(said))
+                given = Judgement(answer=Answer(said), note=form.get("note"), source=form.get("source"))
+                await self.desk.answer(name, belief, int(turn), given)
+        except InputError as error:
+            return await self._belief_for(name, 422, trouble=str(error), form=form)
         except RunError as error:
             raise HTTPException(503) from error
         # The page's own script takes the next belief at once; without it, reloading must not send again.
@@ -127,10 +131,17 @@ class Site:
         words = WORDS.get(code, "Something went wrong here. What you answered before is kept.")
         return self._page("message.html", code, words=words)
 
-    async def _belief_for(self, name: str) -> Response:
+    async def _belief_for(
+        self, name: str, code: int = 200, trouble: str = "", form: Mapping[str, str] = MappingProxyType({})
+    ) -> Response:
+        """Show a belief; with trouble, also what the person had written."""
         card = await self.desk.show(name)
         return self._page(
             "judge.html",
+            code,
+            trouble=trouble,
+            form=form,
+            longest={"note": LONGEST_NOTE, "source": LONGEST_SOURCE},
             card=card,
             person=self.desk.people[name],
             key=self.access.form_key(name),

@@ -53,6 +53,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "master": st.just("spark://host:7077"),
     "memory-limit": st.sampled_from(["2GB", "1.5 GiB"]),
     "label-property": st.lists(words, min_size=1, max_size=2),
+    "prefix": st.lists(words, min_size=1, max_size=2),
     "lang": words,
     "format": words,
     "timeout": st.floats(1, 1e6),

@@ -1,5 +1,6 @@
 """What is said of packages that are missing."""
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -17,6 +18,15 @@ def test_the_command_installs_what_the_extra_names(extra: str) -> None:
     assert {package.partition(">")[0] for package in PACKAGES[extra]} == names
 
 
-def test_nothing_names_a_package_that_no_index_has() -> None:
-    texts = [*(ROOT / "rdf_kgeval").rglob("*.py"), *(ROOT / "docs").rglob("*.md"), ROOT / "README.md"]
-    assert [str(path) for path in texts if "install 'rdf-kgeval[" in path.read_text()] == []
+def test_nothing_tells_to_install_from_an_index_that_does_not_have_it() -> None:
+    folders = [ROOT / name for name in ("rdf_kgeval", "docs", "examples")]
+    texts = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"]
+    texts += [
+        path
+        for folder in folders
+        for kind in ("py", "md", "yml", "sh", "j2")
+        for path in folder.rglob(f"*.{kind}")
+    ]
+    command = re.compile(r"pip install [^`\n]*\brdf[-_]kgeval(?!\.git)")
+    assert len(texts) > 150
+    assert [str(path) for path in texts if command.search(path.read_text())] == []

@@ -114,7 +114,10 @@ def lack(frames: Iterable[Any]) -> Iterator[Any]:
     ("job", "sentence"),
     [
         (fail, "Spark ran out of memory"),
-        (lack, "Python of Spark's workers has no absent_package; install rdf-kgeval"),
+        (
+            lack,
+            "Python of Spark's workers has no absent_package; install it there, beside rdf_kgeval, and name",
+        ),
     ],
 )
 def test_what_fails_on_an_executor_is_told_in_one_sentence(

@@ -163,14 +163,14 @@ def test_bad_results_are_one_sentence(text: str, message: str, tmp_path: Path) -
 def test_missing_columns_and_empty_labels_are_no_trouble(tmp_path: Path) -> None:
     path = tmp_path / "results"
     path.write_text("label,task\ntrue,x\n,y\nskip,z\n0,w\n")
-    assert [(r.task, r.worker, str(r.answer)) for r in read_results(path)] == [
+    assert [(r.task, r.worker, str(r.judgement.answer)) for r in read_results(path)] == [
         ("x", "imported", "true"),
         ("w", "imported", "false"),
     ]
     path.write_text(
         "Input.task,WorkerId,Answer.label.false,Answer.label.true\nx,W,false,true\ny,W,false,false\n"
     )
-    assert [(r.task, r.worker, str(r.answer)) for r in read_results(path)] == [("x", "W", "true")]
+    assert [(r.task, r.worker, str(r.judgement.answer)) for r in read_results(path)] == [("x", "W", "true")]
 
 
 @given(st.text(max_size=200), st.booleans())
@@ -211,3 +211,45 @@ def test_an_answer_that_changed_replaces_the_old_one(tmp_path: Path) -> None:
         evaluation.record(*to_verdicts(evaluation, read_results(path), [task]).verdicts)
         assert evaluation.n_verdicts == 1
         assert evaluation.accuracy == (1.0 if label == "true" else 0.0)
+
+
+@pytest.mark.parametrize("tool", ["csv", "mturk", "labelstudio", "labelstudio-min"])
+def test_notes_and_sources_come_back_with_the_answers(tool: str, tmp_path: Path) -> None:
+    evaluation = Evaluation(chain(2), Settings(policy="srs", estimator="wilson"))
+    note, source = 'seen, "there"\ntwice', "https://example.org/?q=a,b"
+    task = evaluation.belief(0)
+    by_hand = {"task": task, "label": "true", "worker": "ann", "note": note, "source": source}
+    mturk = {
+        "Input.task": task, "WorkerId": "ann", "Answer.label": "True", "Answer.note": note,
+        "Answer.source": source,
+    }  # fmt: skip
+    regions = [
+        {"from_name": "label", "type": "choices", "value": {"choices": ["True"]}},
+        {"from_name": "note", "type": "textarea", "value": {"text": note.split("\n")}},
+        {"from_name": "source", "type": "textarea", "value": {"text": [source]}},
+    ]
+    long = {"data": {"task": task}, "annotations": [{"completed_by": "ann", "result": regions}]}
+    short = {"task": task, "label": "True", "annotator": "ann", "note": note, "source": source}
+    file = tmp_path / "results"
+    if tool in ("csv", "mturk"):
+        row = by_hand if tool == "csv" else mturk
+        with file.open("w", newline="") as opened:
+            writer = csv.DictWriter(opened, row)
+            writer.writeheader()
+            writer.writerow(row)
+    else:
+        file.write_text(json.dumps([long if tool == "labelstudio" else short]))
+    (verdict,) = to_verdicts(evaluation, read_results(file), []).verdicts
+    assert (verdict.annotator, verdict.note, verdict.source) == ("ann", note, source)
+    evaluation.record(verdict)
+    again = to_verdicts(evaluation, read_results(file), [])
+    assert (again.verdicts, again.known) == ([], 1)
+
+
+def test_a_source_that_is_no_web_page_is_one_sentence_with_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "results.csv"
+    file.write_text(f"task,label,source\n{'a' * 64},true,javascript:alert(1)\n")
+    with pytest.raises(
+        InputError, match=r"results.csv, line 2: the source .* is not the address of a web page"
+    ):
+        read_results(file)

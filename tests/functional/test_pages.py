@@ -364,3 +364,22 @@ def test_evaluate_serves_the_page_until_there_is_no_more_to_ask(tmp_path: Path) 
         assert served.process.returncode == 0
     finally:
         served.kill()
+
+
+def test_a_note_and_a_source_go_with_an_answer_and_what_is_wrong_is_said_where_it_was_written(
+    two: Served, run: Path
+) -> None:
+    alice = Browser(two, "alice")
+    note = 'no: "the map" <b>says</b>\r\notherwise'
+    bad = {**alice.form, "answer": "false", "note": note, "source": "javascript:alert(1)"}
+    refused = alice.http.post("/answer", data=bad)
+    assert refused.status_code == 422
+    assert "is not the address of a web page" in refused.text
+    assert "&lt;b&gt;says&lt;/b&gt;" in refused.text
+    assert "<b>says" not in refused.text
+    assert read_log(run / "verdicts.jsonl") == []
+    good = {**bad, "source": "https://example.org/map"}
+    assert alice.http.post("/answer", data=good).status_code == 200
+    (verdict,) = standing(read_log(run / "verdicts.jsonl"))
+    assert verdict.note == 'no: "the map" <b>says</b>\notherwise'
+    assert verdict.source == "https://example.org/map"

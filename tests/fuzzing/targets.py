@@ -269,7 +269,7 @@ def _use(folder: Path) -> object:
     evaluation = read_evaluation(run)
     evaluation.next(3)
     for row in run.beliefs.rows[:3]:
-        run.in_words(int(row))
+        run.names.sentence(int(row))
     publish(evaluation, WORKSHOP.folder / "used.nq", RecordOptions(), run.config)
     page(gather(evaluation, run.config))
     return evaluation.to_json()
@@ -508,7 +508,7 @@ def _names(data: bytes) -> object:
 
 
 def _belief(data: bytes) -> object:
-    return open_run(WORKSHOP.run).row(data.decode("utf-8", "surrogateescape"))
+    return evaluation_of(open_run(WORKSHOP.run)).row(data.decode("utf-8", "surrogateescape"))
 
 
 def _mined(data: bytes) -> object:

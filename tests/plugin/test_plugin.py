@@ -1,5 +1,6 @@
 """The rdflib plugin as a user of rdflib meets it."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +8,8 @@ from pathlib import Path
 import pytest
 import rdflib
 from rdflib import Graph, Literal, Namespace, URIRef
+from rdflib.plugins.sparql import prepareQuery
+from rdflib.plugins.sparql.operators import register_custom_function, unregister_custom_function
 from rdflib.plugins.stores.memory import Memory
 
 import rdf_kgeval
@@ -91,20 +94,75 @@ def test_functions_in_filters(evaluation: Evaluation, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "call",
-    [
-        "kge:label(:a, :b)",
-        "kge:label()",
-        "kge:truth(?nowhere, :b, :c)",
-        "kge:accuracy(1, 2)",
-        'kge:accuracy("x")',
-    ],
+    "call", ["kge:truth(?nowhere, :b, :c)", 'kge:accuracy("x")', "kge:label(1/0, :b, :c)"]
 )
-def test_a_wrong_call_has_no_value_and_does_not_abort_the_query(call: str) -> None:
+def test_a_call_without_a_value_does_not_abort_the_query(call: str) -> None:
     graph = Graph().parse(EXAMPLE / "kg.ttl")
     rows = list(graph.query(PREFIXES + f"SELECT ?s ({call} AS ?value) WHERE {{ ?s ?p ?o }}"))
     assert len(rows) == 8
     assert all(row.value is None for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ("kge:labl(?s, ?p, ?o)", "there is no SPARQL function kge:labl; did you mean kge:label?"),
+        ("kge:acuracy()", "did you mean kge:accuracy?"),
+        ("kge:Label(?s, ?p, ?o)", "did you mean kge:label?"),
+        ("kge:source(?s)", "there are kge:label, kge:truth, kge:accuracy"),
+        ("kge:label(?s, ?p)", "kge:label takes 3 arguments, and the query gives it 2; write kge:label("),
+        ("kge:truth()", "kge:truth takes 3 arguments, and the query gives it 0"),
+        ("kge:accuracy(?s, ?p)", "kge:accuracy takes 0 or 1 arguments, and the query gives it 2"),
+    ],
+)
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT (%s AS ?x) { ?s ?p ?o }",
+        "SELECT * { ?s ?p ?o FILTER(!%s) }",
+        "SELECT * { ?s ?p ?o OPTIONAL { ?o ?q ?r FILTER(%s > 0.5) } }",
+        "SELECT (SUM(%s) AS ?n) { ?s ?p ?o }",
+        "SELECT * { ?s ?p ?o } ORDER BY %s",
+        "SELECT * { ?s ?p ?o { SELECT ?s (%s AS ?x) { ?s ?p ?o } } }",
+        "ASK { ?s ?p ?o FILTER(%s) }",
+        "CONSTRUCT { ?s ?p ?x } { ?s ?p ?o BIND(%s AS ?x) }",
+    ],
+)
+def test_a_misspelt_or_incomplete_call_is_an_error_of_the_query(query: str, call: str, message: str) -> None:
+    for graph in (Graph().parse(EXAMPLE / "kg.ttl"), Graph()):
+        for _ in range(2):
+            with pytest.raises(InputError, match=re.escape(message)):
+                graph.query(PREFIXES + query % call)
+
+
+def test_a_prepared_query_with_a_misspelt_call_fails_whenever_it_is_asked() -> None:
+    prepared = prepareQuery(PREFIXES + "SELECT * { ?s ?p ?o FILTER(kge:labl(?s, ?p, ?o)) }")
+    for _ in range(2):
+        with pytest.raises(InputError, match="did you mean kge:label"):
+            Graph().query(prepared)
+
+
+def test_an_update_with_a_misspelt_call_changes_nothing() -> None:
+    graph = Graph().parse(EXAMPLE / "kg.ttl")
+    with pytest.raises(InputError, match="did you mean kge:label"):
+        graph.update(PREFIXES + "DELETE { ?s ?p ?o } WHERE { ?s ?p ?o FILTER(!kge:labl(?s, ?p, ?o)) }")
+    assert len(graph) == 8
+
+
+def test_functions_of_others_and_terms_of_ours_are_let_be() -> None:
+    graph = Graph().parse(EXAMPLE / "kg.ttl")
+    own = URIRef("https://w3id.org/rdf-kgeval#mine")
+    register_custom_function(own, lambda x: Literal(1))
+    try:
+        assert [
+            int(row.x)
+            for row in graph.query("PREFIX kge: <https://w3id.org/rdf-kgeval#> SELECT (kge:mine(1) AS ?x) {}")
+        ] == [1]
+    finally:
+        unregister_custom_function(own)
+    assert list(graph.query(PREFIXES + "SELECT * { ?s kge:labl ?o }")) == []
+    rows = graph.query("PREFIX x: <http://example.org/> SELECT ?s (x:labl(?s) AS ?y) { ?s ?p ?o }")
+    assert [row.y for row in rows] == [None] * 8
 
 
 def test_hostile_literals_are_found_again(tmp_path: Path) -> None:
@@ -206,6 +264,15 @@ def test_a_truth_that_is_no_number_is_believed_by_nobody() -> None:
     assert (X.a, X.b, X.c) not in believed
 
 
+def test_a_record_of_an_earlier_release_is_read() -> None:
+    rdf_kgeval.register(Path(__file__).with_name("record-before.trig"))
+    graph = Graph().parse(EXAMPLE / "kg.ttl")
+    wrong = graph.query(PREFIXES + "SELECT ?s { ?s ?p ?o FILTER(!kge:label(?s, ?p, ?o)) }")
+    assert {row.s for row in wrong} == {X.Detroit, X.TajMahal}
+    (row,) = graph.query(PREFIXES + "SELECT (kge:accuracy(:cityInState) AS ?a) (kge:accuracy() AS ?b) {}")
+    assert tuple(map(float, row)) == (0.0, 0.75)
+
+
 def run(code: str) -> str:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -242,6 +309,16 @@ def test_a_call_into_a_broken_package_has_no_value() -> None:
     query = "SELECT ?s (<https://w3id.org/rdf-kgeval#label>(?s, <x:b>, <x:c>) AS ?x) { VALUES ?s { <x:a> } }"
     code = (
         "import sys; sys.modules['rdf_kgeval.plugin.lookup'] = None; import rdflib\n"
+        f"print([row.x for row in rdflib.Graph().query({query!r})])"
+    )
+    assert run(code) == "[None]"
+
+
+@pytest.mark.parametrize("absent", ["rdf_kgeval.errors", "rdf_kgeval.common.text", "difflib"])
+def test_a_misspelt_call_into_a_broken_package_has_no_value(absent: str) -> None:
+    query = "SELECT ?s (<https://w3id.org/rdf-kgeval#labl>(?s, <x:b>, <x:c>) AS ?x) { VALUES ?s { <x:a> } }"
+    code = (
+        f"import rdflib.plugins.sparql, sys; sys.modules[{absent!r}] = None; import rdflib\n"
         f"print([row.x for row in rdflib.Graph().query({query!r})])"
     )
     assert run(code) == "[None]"

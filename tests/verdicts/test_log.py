@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rdf_kgeval.errors import RunError
+from rdf_kgeval.errors import InputError, RunError
 from rdf_kgeval.verdicts.log import (
     Answer,
     Drawn,
@@ -19,6 +19,8 @@ from rdf_kgeval.verdicts.log import (
     Retraction,
     Verdict,
     VerdictLog,
+    checked_note,
+    checked_source,
     read_log,
     standing,
 )
@@ -34,6 +36,8 @@ verdicts = st.builds(
     time=st.just(NOW),
     drawn=st.sampled_from(Drawn),
     probability=st.one_of(st.none(), st.floats(0, 1)),
+    note=st.one_of(st.none(), nasty_text),
+    source=st.one_of(st.none(), st.just("https://example.org/")),
 )
 retractions = st.builds(
     Retraction, retract=beliefs, annotator=st.sampled_from(["ann", "bob"]), time=st.just(NOW)
@@ -218,3 +222,31 @@ def test_the_log_is_readable_json(tmp_path: Path) -> None:
         "time": NOW,
         "drawn": "control",
     }
+
+
+def test_a_log_from_before_notes_and_sources_opens_and_keeps_its_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "verdicts.jsonl"
+    old = {"answer": "true", "annotator": "ann", "belief": "a" * 64, "drawn": "sample", "time": NOW}
+    path.write_text(json.dumps(old) + "\n")
+    before = path.read_bytes()
+    with VerdictLog(path) as log:
+        assert [record.note for record in log.records if isinstance(record, Verdict)] == [None]
+        log.append(verdict())
+    assert path.read_bytes().startswith(before)
+    assert b"note" not in path.read_bytes()
+
+
+def test_a_note_is_a_short_text_and_a_source_the_address_of_a_web_page() -> None:
+    assert checked_note("  seen it\r\nmyself ") == "seen it\nmyself"
+    assert checked_note(" \n") is checked_source(" ") is checked_note(None) is None
+    assert checked_source(" https://example.org/é?q=1#a ") == "https://example.org/é?q=1#a"
+    with pytest.raises(InputError, match="has 1,001 characters; shorten it to 1,000"):
+        checked_note("x" * 1001)
+    with pytest.raises(InputError, match="at most 2,000"):
+        checked_source("https://example.org/" + "x" * 2000)
+    for bad in (
+        "javascript:alert(1)", "file:///etc/passwd", "example.org", "http://", "https://a b/", "http://[",
+        "https://ann:secret@example.org/", 'https://example.org/"onload=', "https://example.org/\x1b[31m",
+    ):  # fmt: skip
+        with pytest.raises(InputError, match="is not the address of a web page"):
+            checked_source(bad)

@@ -1,5 +1,6 @@
 """Oracles: functions, and the user's own code by name."""
 
+import io
 import json
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 import rdf_kgeval as kgeval
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.pipeline import Evaluation
-from rdf_kgeval.verdicts.log import Answer
+from rdf_kgeval.verdicts.log import Answer, Judgement, Verdict
 from rdf_kgeval.verdicts.oracles import AnswerFunction, Question, choose_oracle, is_interactive
 from tests.evaluation.test_policies import chain
 from tests.functional.test_cli import EXAMPLE
@@ -39,7 +40,9 @@ def test_a_function_says_what_a_person_can_say() -> None:
 
 @pytest.mark.parametrize("given", ["yes", 0.5, "skip"])
 def test_what_is_no_answer_is_one_sentence(given: object) -> None:
-    with pytest.raises(InputError, match="let it return True, False, an Answer, or None to skip"):
+    with pytest.raises(
+        InputError, match="let it return True, False, an Answer, a Judgement, or None to skip"
+    ):
         asked_of(lambda _: given)  # type: ignore[arg-type, return-value]
 
 
@@ -102,3 +105,28 @@ def test_who_is_a_person() -> None:
     assert is_interactive(kgeval.PromptOracle())
     assert not is_interactive(kgeval.GoldOracle(EXAMPLE / "gold.csv"))
     assert not is_interactive(object())
+
+
+def judged(function: AnswerFunction) -> list[Verdict]:
+    return [record for record in asked_of(function).records if isinstance(record, Verdict)]
+
+
+def test_a_note_and_a_source_go_with_an_answer() -> None:
+    said = Judgement(answer=Answer.FALSE, note="the map says otherwise", source="https://example.org/map")
+    verdicts = judged(lambda _: said)
+    assert {(v.answer, v.note, v.source) for v in verdicts} == {(said.answer, said.note, said.source)}
+    with pytest.raises(InputError, match="is not the address of a web page"):
+        asked_of(lambda _: Judgement(answer=Answer.TRUE, source="javascript:alert(1)"))
+
+
+def test_a_person_at_the_terminal_adds_a_note_and_a_source() -> None:
+    screen = io.StringIO()
+    typed = io.StringIO("n\nthe map says otherwise\nftp://example.org\nhttps://example.org/map\nf\nt\nq\n")
+    evaluation = kgeval.evaluate(
+        chain(4), kgeval.PromptOracle("ann", typed, screen), policy="random", margin=None, converge=False
+    )
+    first, second = (record for record in evaluation.records if isinstance(record, Verdict))
+    assert (first.answer, first.note) == (Answer.FALSE, "the map says otherwise")
+    assert first.source == "https://example.org/map"
+    assert "the source 'ftp://example.org' is not the address of a web page" in screen.getvalue()
+    assert (second.note, second.source) == (None, None)

@@ -47,8 +47,14 @@ document.addEventListener("click", (event) => {
 document.addEventListener("keydown", (event) => {
   const dialog = document.getElementById("guidelines");
   if (!dialog || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+  if (event.target.matches("input, textarea")) return;
   const key = event.key.toLowerCase();
-  if (key === "g" || key === "?") {
+  const why = document.getElementById("why");
+  if (key === "n" && why && !dialog.open) {
+    event.preventDefault();
+    why.open = true;
+    document.getElementById("note").focus();
+  } else if (key === "g" || key === "?") {
     event.preventDefault();
     if (dialog.open) dialog.close();
     else dialog.showModal();
