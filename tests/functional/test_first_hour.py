@@ -161,7 +161,7 @@ def test_a_server_is_evaluated_from_the_first_question_to_the_record(
 def test_the_report_queries_give_the_same_rows_everywhere(hour: Hour) -> None:
     """As they are: after write-back, from the TriG, and from the Turtle in a default graph."""
     lines = dump(hour.server, RECORD)
-    nt = "".join(lines).encode()
+    nt = "\n".join([*lines, ""]).encode()
     default, named = ox.Store(), ox.Store()
     default.load(nt, format=ox.RdfFormat.N_TRIPLES)
     named.load(nt, format=ox.RdfFormat.N_TRIPLES, to_graph=ox.NamedNode(RECORD))
