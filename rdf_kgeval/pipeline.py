@@ -25,6 +25,7 @@ from rdf_kgeval.verdicts.oracles import AnswerFunction, Oracle, as_oracle
 if TYPE_CHECKING:
     import pandas
 
+    from rdf_kgeval.beliefs.accounts import Accounts
     from rdf_kgeval.publishing.rdf import RecordOptions
     from rdf_kgeval.runs.create import Coupling
     from rdf_kgeval.sources.endpoint.client import Endpoint
@@ -84,7 +85,6 @@ def prepare(
     rules = coupling.read()
     with new_run(folder, memory_limit) as draft, show() as progress:
         draft.read(sources, rules, coupling, progress)
-        draft.choose_scope()
         draft.couple(rules, coupling, progress)
         draft.save(coupling, lang, settings, options)
     return open_run(folder, coupling.engine)
@@ -195,6 +195,11 @@ class Evaluation(State):
     """The run directory, where there is one."""
     change: str | None = None
     """What became of the store since the sample was drawn, in a sentence."""
+
+    @property
+    def accounts(self) -> "Accounts | None":
+        """What became of every triple read; None where it is not known, as in runs of older versions."""
+        return self.run.config.accounts if self.run else self.graph.beliefs.accounts
 
     def report(self, path: str | Path, format_: str = "html") -> None:
         """Write a report for people."""

@@ -2,6 +2,7 @@
 
 Modules, in reading order:
     terms: conversion of the terms of rdflib, pyoxigraph and SPARQL JSON into ours.
+    accounts: what became of every triple that was read.
     table: the triples in columns of integers over one table of terms.
     builder: builds that table from the quads of any source.
     blank_nodes: stable names for the blank nodes of a file.

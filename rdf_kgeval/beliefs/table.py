@@ -13,10 +13,11 @@ from enum import IntEnum
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 
+from rdf_kgeval.beliefs.accounts import Accounts
 from rdf_kgeval.beliefs.blank_nodes import Quad
 from rdf_kgeval.beliefs.prefixes import Prefixes
 from rdf_kgeval.beliefs.sampling_frame import SamplingFrame
@@ -121,6 +122,8 @@ class Beliefs:
     graph_term: Int32s
     frame: SamplingFrame | None = None
     """The population, where these beliefs are only a sample of it."""
+    accounts: Accounts | None = None
+    """What became of every triple read, where the roles are those that a source was read with."""
     prefixes: Prefixes = field(default_factory=Prefixes)
     """How people write and read the IRIs."""
 
@@ -279,7 +282,7 @@ class Beliefs:
 
     def with_roles(self, role: UInt8s) -> "Beliefs":
         """Return the same triples with other roles."""
-        return replace(self, role=role)
+        return replace(self, role=role, accounts=None)
 
     def with_frame(self, frame: SamplingFrame) -> "Beliefs":
         """Return the same triples as a sample of a population."""
@@ -321,7 +324,7 @@ class Beliefs:
         Raises:
             RunError: they are missing or damaged.
         """
-        column = map_arrays(folder, _KINDS)
+        column: dict[str, Any] = map_arrays(folder, _KINDS)
         path = {name: folder / f"{name}.npy" for name in column}
         terms = Terms(column.pop("block"), column.pop("offsets"))
         check_starts(path["offsets"], terms.offsets, max(len(terms.offsets) - 1, 0), len(terms.block))

@@ -32,7 +32,7 @@ from rdf_kgeval.cli.oracle import (
     pages,
     serves_pages,
 )
-from rdf_kgeval.cli.output import check, check_output, deliver, print_groups, report
+from rdf_kgeval.cli.output import accounts_json, check, check_output, deliver, print_groups, report
 from rdf_kgeval.cli.terminal import print_json, say
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
@@ -183,7 +183,9 @@ def estimate(
     if by == "class":
         classes = evaluation.by_class()
         if as_json:
-            print_json({**evaluation.to_json(), "seconds": time.perf_counter() - begin, "by_class": classes})
+            seconds = time.perf_counter() - begin
+            known = {**evaluation.to_json(), **accounts_json(evaluation)}
+            print_json({**known, "seconds": seconds, "by_class": classes})
         else:
             report(evaluation, as_json, 0.0, by_predicate=False)
             print_groups("class", classes)

@@ -94,11 +94,17 @@ def show(
         console.print(
             f"drawn, or beside what was drawn: {plural(summary['at_hand'], 'belief')}", highlight=False
         )
-    console.print(
-        f"context: {context['given']:,} given, {context['unknown']:,} unknown, "
-        f"{context['background']:,} out of scope",
-        highlight=False,
+    accounts = opened.config.accounts
+    lines = (
+        accounts.lines()
+        if accounts
+        else [
+            f"context: {context['given']:,} given, {context['unknown']:,} unknown, "
+            f"{context['background']:,} out of scope"
+        ]
     )
+    for line in lines:
+        console.print(line, highlight=False)
     tables = (
         ("predicate", "beliefs", summary["by_predicate"]),
         ("class", "instances", summary["by_class"]),
@@ -190,4 +196,5 @@ def _summary(run: "Run") -> dict[str, Any]:
             for rule, n in zip(graph.rules, graph.groundings, strict=True)
         ],
         "notes": list(run.config.notes),
+        **(run.config.accounts.to_json() if run.config.accounts else {}),
     }

@@ -8,7 +8,7 @@ import typer
 
 from rdf_kgeval.cli.help import OUTPUT, RULES, SOURCE
 from rdf_kgeval.cli.options import Prefix
-from rdf_kgeval.cli.terminal import progress_bar, say
+from rdf_kgeval.cli.terminal import progress_bar, say, say_loaded
 from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.errors import InputError
 
@@ -142,7 +142,9 @@ def mine(
                 format=input_format,
                 prefixes=parse_prefixes(prefix or ()),
             )
-            beliefs = load(sources, Path(pages) / "pages", progress).beliefs
+            loaded = load(sources, Path(pages) / "pages", progress)
+            beliefs = loaded.beliefs
+            say_loaded(beliefs.accounts, loaded.notes)
         mined = mine_rules(beliefs, options, known=known, progress=progress)
     if not mined:
         raise InputError(

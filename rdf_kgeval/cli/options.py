@@ -10,7 +10,7 @@ import typer
 
 from rdf_kgeval.cli.config_file import long_name, read_config_file
 from rdf_kgeval.cli.help import COMPUTING, GENERAL, IN_PLACE, METHOD, NAMES, OUTPUT, PEOPLE, RULES, SOURCE
-from rdf_kgeval.cli.terminal import complain, hush, progress_bar, say
+from rdf_kgeval.cli.terminal import complain, hush, progress_bar, say_loaded
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.evaluation.settings import Option, Settings, parse_share
@@ -32,10 +32,10 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.", rich_help_pa
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.")]
 
 
-def share(text: str) -> float:
-    """Parse a share for Typer."""
+def share(value: str | float) -> float:
+    """Parse a share for Typer; a default comes as a number."""
     try:
-        return parse_share(text)
+        return parse_share(str(value))
     except InputError as error:
         raise typer.BadParameter(str(error)) from error
 
@@ -246,7 +246,7 @@ class SourceOptions:
         """Return whether there is anything to read."""
         return bool(self.files or self.endpoint)
 
-    def sources(self, *, propose_scope: bool = False, seed: int = 0) -> "Sources":
+    def sources(self, *, seed: int = 0) -> "Sources":
         """Return what to read; the seed is for a sample in place."""
         from rdf_kgeval.beliefs.prefixes import parse_prefixes
         from rdf_kgeval.sources.endpoint.client import Endpoint, RetryPolicy
@@ -265,7 +265,6 @@ class SourceOptions:
             context=self.context or [],
             context_unknown=self.context_unknown or [],
             scope=Scope.of(predicates=self.predicate or [], graph=self.graph, scope=self.scope),
-            propose_scope=propose_scope,
             format=self.format_,
             label_properties=[named(p) for p in self.label_property or LABEL_PROPERTIES],
             prefixes=parse_prefixes(self.prefix or ()),
@@ -305,7 +304,7 @@ class SourceOptions:
 
         options = self.chosen()
         discover = discover and not self.in_place
-        sources = self.sources(propose_scope=discover, seed=(method or {}).get("seed", 0))
+        sources = self.sources(seed=(method or {}).get("seed", 0))
         coupling = self.coupling(engine, discover=discover)
         if sources.endpoint is not None:
             options["endpoint"] = sources.endpoint.name
@@ -323,8 +322,7 @@ class SourceOptions:
         except KeyboardInterrupt:
             complain("kgeval: stopped; the same command goes on from what was fetched")
             raise typer.Exit(130) from None
-        for note in made.config.notes:
-            say(f"note: {note}")
+        say_loaded(made.config.accounts, made.config.notes)
         return made
 
     def coupling(self, engine: "Engine", *, discover: bool = False) -> "Coupling":

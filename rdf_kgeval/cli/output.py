@@ -19,17 +19,23 @@ if TYPE_CHECKING:
     from rdf_kgeval.runs.run import Run
 
 
-def report(evaluation: "State", as_json: bool, seconds: float, *, by_predicate: bool = True) -> None:
+def report(evaluation: "Evaluation", as_json: bool, seconds: float, *, by_predicate: bool = True) -> None:
     """Print the result."""
     from rich.console import Console
 
     result = evaluation.result()
     if as_json:
-        print_json({**result.to_json(), "seconds": seconds})
+        print_json({**result.to_json(), **accounts_json(evaluation), "seconds": seconds})
         return
     Console().print(sentence(result), highlight=False, soft_wrap=True)
     if by_predicate:
         print_groups("predicate", {name: group.to_json() for name, group in result.by_predicate.items()})
+
+
+def accounts_json(evaluation: "Evaluation") -> dict[str, Any]:
+    """Return what became of every triple read, as `--json` prints it; nothing for runs of older versions."""
+    accounts = evaluation.accounts
+    return accounts.to_json() if accounts else {}
 
 
 def print_groups(title: str, groups: dict[str, dict[str, Any]]) -> None:

@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
+    from rdf_kgeval.beliefs.accounts import Accounts
     from rdf_kgeval.common.progress import Progress
 
 
@@ -36,6 +37,14 @@ def say(message: str) -> None:
 def complain(message: str) -> None:
     """Print what people must read even with --quiet."""
     typer.echo(message, err=True)
+
+
+def say_loaded(accounts: "Accounts | None", notes: Iterable[str]) -> None:
+    """Say what became of the triples read, unless all are beliefs, and what else users must know of them."""
+    for line in accounts.lines() if accounts and not accounts.all_beliefs else ():
+        say(line)
+    for note in notes:
+        say(f"note: {note}")
 
 
 def open_browser(link: str) -> None:

@@ -3,7 +3,7 @@
 Modules, in reading order:
     layout: the files of a run directory.
     config: `config.json`, and how damage is noticed.
-    discovery: the scope and the rules where the user gives none.
+    discovery: the rules where the user gives none.
     create: makes a run directory, whole or not at all.
     run: opens a run to look at it, or to go on with it.
     drawn: the drawn beliefs of an evaluation in place, on disk.

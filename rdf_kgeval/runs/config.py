@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rdf_kgeval.beliefs.accounts import Accounts
 from rdf_kgeval.common.arrays import damaged
 from rdf_kgeval.common.disk import read_plain, replacing, sha256_of, sync
 from rdf_kgeval.common.text import printable
@@ -89,6 +90,8 @@ class RunConfig:
     sha256: dict[str, str] = field(default_factory=dict)
     """By path in the run directory, the digests of files that never change."""
     in_place: InPlaceConfig | None = None
+    accounts: Accounts | None = None
+    """What became of every triple read; runs of older versions have none."""
     evaluation: dict[str, object] | None = None
     """Fields of `Settings` that were chosen."""
     options: dict[str, object] | None = None
@@ -101,7 +104,8 @@ class RunConfig:
         entries = asdict(self)
         for file in entries["ontologies"]:
             del file["role"]
-        absent = [name for name in ("in_place", "evaluation", "options", "prefixes") if entries[name] is None]
+        optional = ("in_place", "accounts", "evaluation", "options", "prefixes")
+        absent = [name for name in optional if entries[name] is None]
         return {"version": FORMAT, **{k: v for k, v in entries.items() if k not in absent}}
 
     @classmethod
@@ -112,6 +116,7 @@ class RunConfig:
             KeyError, TypeError: an entry is missing or of another type.
         """
         scope, labels, in_place = entries["scope"], entries["labels"], entries.get("in_place")
+        accounts = entries.get("accounts")
         prefixes = entries.get("prefixes")
         return checked(
             cls(
@@ -127,6 +132,7 @@ class RunConfig:
                 memory_limit=entries["memory_limit"],
                 sha256=entries["sha256"],
                 in_place=InPlaceConfig(**in_place) if in_place else None,
+                accounts=Accounts(**accounts) if accounts else None,
                 evaluation=entries.get("evaluation"),
                 options=entries.get("options"),
                 prefixes=tuple(map(tuple, prefixes)) if prefixes is not None else None,

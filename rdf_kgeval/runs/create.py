@@ -34,7 +34,7 @@ from rdf_kgeval.runs.config import (
     digests,
     write_config,
 )
-from rdf_kgeval.runs.discovery import propose_rules, propose_scope
+from rdf_kgeval.runs.discovery import propose_rules
 from rdf_kgeval.runs.drawing import draw_first
 from rdf_kgeval.runs.drawn import save_graph
 from rdf_kgeval.runs.layout import RunLayout
@@ -84,7 +84,7 @@ def new_run(folder: Path, memory_limit: int | None = None) -> Iterator["Draft"]:
 
 
 class Draft:
-    """A run directory in the making: read, choose the scope, couple, save."""
+    """A run directory in the making: read, couple, save."""
 
     loaded: Loaded
     graph: CouplingGraph
@@ -102,14 +102,6 @@ class Draft:
             self.loaded = draw_first(self._layout, sources, rules, mine=mine, progress=progress)
         else:
             self.loaded = load(sources, self._layout.pages, progress, self._space)
-
-    def choose_scope(self) -> None:
-        """Choose what to evaluate where the user does not say."""
-        sources = self.loaded.sources
-        if sources.propose_scope and not sources.scope.predicates and sources.scope.query is None:
-            beliefs, notes = propose_scope(self.loaded.beliefs, sources.label_properties)
-            self.loaded = replace(self.loaded, beliefs=beliefs)
-            self._note(*notes)
 
     def couple(self, rules: Sequence[Rule], coupling: Coupling, progress: Progress) -> None:
         """Couple the beliefs by the rules given and those found in the beliefs themselves."""
@@ -214,6 +206,7 @@ def _config(coupling: Coupling, loaded: Loaded, lang: str) -> RunConfig:
         ),
         labels=LabelConfig(properties=tuple(sources.label_properties), lang=lang),
         notes=tuple(loaded.notes),
+        accounts=loaded.beliefs.accounts,
         in_place=in_place,
         evaluation={"seed": drawn.seed} if drawn else None,
         prefixes=loaded.beliefs.prefixes.declared,

@@ -10,10 +10,10 @@ from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import EndpointError, RunError
 from rdf_kgeval.rules.rule import Rule, to_json
 from rdf_kgeval.runs.config import InPlaceConfig
-from rdf_kgeval.runs.drawn import make_graph, read_drawn_rules, read_notes, save_graph
+from rdf_kgeval.runs.drawn import make_graph, of_draws, read_drawn_rules, save_graph
 from rdf_kgeval.runs.layout import RunLayout
 from rdf_kgeval.runs.run import Run
-from rdf_kgeval.sources.draws.log import DrawLog
+from rdf_kgeval.sources.draws.log import DrawLog, accounts_of
 from rdf_kgeval.sources.draws.sampler import ChangedError, InPlaceSampler, check_in_place
 from rdf_kgeval.sources.endpoint.client import Endpoint, RetryPolicy
 from rdf_kgeval.sources.load import InPlace, Loaded, Sources, read_context
@@ -27,7 +27,7 @@ def draw_first(
     assert sources.endpoint  # noqa: S101
     assert sources.in_place  # noqa: S101
     check_in_place(sources.scope, sources.files, mine)
-    context, digests = read_context(sources, progress)
+    context, context_read, digests = read_context(sources, progress)
     known = sources.resolved(context.prefixes)
     scope, labels = known.scope, known.label_properties
     plan = json.dumps(
@@ -52,11 +52,12 @@ def draw_first(
     with DrawLog(layout.draws) as log:
         sampler = InPlaceSampler(log, sources.endpoint, scope, sources.in_place, rules, labels, progress)
         try:
-            sampler.begin(context)
+            sampler.begin(context, context_read)
         except ChangedError as error:
             layout.draws.unlink()
             raise EndpointError(f"{error}; run the command again") from error
         beliefs, notes = sampler.beliefs(), sampler.notes()
+        beliefs = replace(beliefs, accounts=accounts_of(log.records, beliefs))
     saved.unlink()
     beliefs = beliefs.with_prefixes(context.prefixes)
     return Loaded(beliefs=beliefs, digests=digests, notes=notes, sources=known)
@@ -79,8 +80,7 @@ def draw_more(run: Run, short: Iterable[str], endpoint: Endpoint | None, progres
             "goes on from here)"
         ) from error
     save_graph(run.layout, graph)
-    notes = tuple(read_notes(run.layout))
-    return replace(run, graph=graph, config=replace(run.config, notes=notes))
+    return replace(run, graph=graph, config=of_draws(run.config, run.layout, graph.beliefs))
 
 
 def look_for_changes(run: Run, endpoint: Endpoint | None, progress: Progress) -> str | None:

@@ -8,6 +8,7 @@ import json
 import shutil
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from rdf_kgeval.beliefs.prefixes import Prefixes
@@ -17,8 +18,9 @@ from rdf_kgeval.common.text import printable
 from rdf_kgeval.coupling.graph import CouplingGraph, couple
 from rdf_kgeval.errors import RunError
 from rdf_kgeval.rules.rule import Rule, from_json
+from rdf_kgeval.runs.config import RunConfig
 from rdf_kgeval.runs.layout import RunLayout
-from rdf_kgeval.sources.draws.log import DrawLogRecord, beliefs_of, notes_of, read_draws
+from rdf_kgeval.sources.draws.log import DrawLogRecord, accounts_of, beliefs_of, notes_of, read_draws
 
 
 def save_graph(layout: RunLayout, graph: CouplingGraph) -> None:
@@ -55,9 +57,10 @@ def make_graph(
     return couple(beliefs, read_drawn_rules(layout), max_groundings=max_groundings)
 
 
-def read_notes(layout: RunLayout) -> list[str]:
-    """Return what the user should know about the draws, in sentences."""
-    return notes_of(read_draws(layout.draws))
+def of_draws(config: RunConfig, layout: RunLayout, beliefs: Beliefs) -> RunConfig:
+    """Return a run's record with what its draws say now: notes, and the accounts of the store's triples."""
+    records = read_draws(layout.draws)
+    return replace(config, notes=tuple(notes_of(records)), accounts=accounts_of(records, beliefs))
 
 
 def read_drawn_rules(layout: RunLayout) -> list[Rule]:

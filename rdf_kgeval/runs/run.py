@@ -119,10 +119,10 @@ def open_run(folder: Path, engine: Engine = LOCAL) -> Run:
     check_digests(folder, config)
     prefixes = Prefixes(config.prefixes or ())
     if config.in_place:
-        from rdf_kgeval.runs.drawn import load_graph, read_notes  # they need compiled kernels
+        from rdf_kgeval.runs.drawn import load_graph, of_draws  # they need compiled kernels
 
         graph = load_graph(layout, config.in_place.max_groundings, prefixes)
-        config = replace(config, notes=tuple(read_notes(layout)))
+        config = of_draws(config, layout, graph.beliefs)
     else:
         space = Space(config.memory_limit, folder)
         graph = CouplingGraph.load(layout.coupling, Beliefs.load(layout.beliefs, prefixes), space)

@@ -17,12 +17,20 @@ from rdf_kgeval.common.memory import RAM, Space
 from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.common.registry import Entry, Registry
 from rdf_kgeval.common.text import plural, printable
+from rdf_kgeval.common.types import UInt8s
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.namespaces import LABEL_PROPERTIES
 from rdf_kgeval.sources.endpoint.client import Endpoint
 from rdf_kgeval.sources.files import STDIN, display_name, opened
 from rdf_kgeval.sources.pull import pull
-from rdf_kgeval.sources.scope import Scope, apply_scope, demote_blank_nodes, did_you_mean, resolve
+from rdf_kgeval.sources.scope import (
+    Scope,
+    apply_query,
+    choose_beliefs,
+    count_accounts,
+    did_you_mean,
+    resolve,
+)
 
 if TYPE_CHECKING:
     import rdflib
@@ -59,8 +67,6 @@ class Sources:
     context: Sequence[Path] = ()
     context_unknown: Sequence[Path] = ()
     scope: Scope = field(default_factory=Scope)
-    propose_scope: bool = False
-    """Whether names and the schema become background where the scope has no predicates and no query."""
     format: str | None = None
     """A file name extension or media type, for files with other names."""
     label_properties: Sequence[str] = LABEL_PROPERTIES
@@ -100,6 +106,8 @@ class Read:
     """SHA-256 of each file as it was read."""
     notes: Sequence[str] = ()
     """Sentences that the user should read."""
+    invalid: int = 0
+    """The number of triples that are not valid RDF and were left out."""
     prefixes: Mapping[str, str] = field(default_factory=dict)
     """Namespaces of the prefixes that the source declares."""
 
@@ -229,41 +237,57 @@ class EndpointSource:
         )
         for role, quads in pulled.quads(reading.scope.graph or ""):
             builder.add(quads, role)
-        return Read(notes=pulled.notes)
+        return Read(notes=pulled.notes, invalid=pulled.invalid)
 
 
 def load(sources: Sources, pages: Path, progress: Progress = lambda *_: None, space: Space = RAM) -> Loaded:
     """Read all sources, and give each triple its role; `pages` is the folder for pulled triples."""
-    beliefs, digests = read_context(sources, progress, space)
+    beliefs, read, digests = read_context(sources, progress, space)
     prefixes = beliefs.prefixes
     sources = sources.resolved(prefixes, beliefs if sources.endpoint is None else None)
+    scope, query = sources.scope, sources.scope.query
     notes: list[str] = []
+    code: UInt8s | None = None
+    invalid = 0
+    if query is not None and (sources.files or sources.graphs):
+        beliefs, made = apply_query(beliefs, scope, query)
+        if made:
+            read += made
+            notes.append(f"{query.name} makes {plural(made, 'new triple')}, counted as read")
+    if sources.endpoint is not None:
+        reading = Reading(scope=scope, label_properties=sources.label_properties, pages=pages)
+        builder = BeliefsBuilder(space)
+        pulled = open_source(sources.endpoint, reading).read(builder, progress)
+        notes += pulled.notes
+        invalid = pulled.invalid
+        read += len(builder) + invalid
+        builder.add_all(beliefs)
+        beliefs = builder.build()
+    beliefs = beliefs.with_prefixes(prefixes)
+    if query is None:
+        beliefs, code, more = choose_beliefs(beliefs, scope, sources.label_properties)
+        notes += more
     if sources.files or sources.graphs:
-        beliefs = apply_scope(beliefs, sources.scope)
         present = beliefs.by_predicate()
         notes += [
             f"no triple of the files has the predicate {printable(p)}{did_you_mean(p, prefixes, beliefs)}"
-            for p in sources.scope.predicates
+            for p in scope.predicates
             if iri(p) not in present
         ]
-    if sources.endpoint is not None:
-        reading = Reading(scope=sources.scope, label_properties=sources.label_properties, pages=pages)
-        builder = BeliefsBuilder(space)
-        notes += open_source(sources.endpoint, reading).read(builder, progress).notes
-        builder.add_all(beliefs)
-        beliefs = builder.build()
-        if sources.scope.query is None:
-            beliefs = demote_blank_nodes(beliefs)
-    beliefs = beliefs.with_prefixes(prefixes)
     _check(beliefs, sources)
+    accounts = count_accounts(beliefs, code, read=read, invalid=invalid)
+    beliefs = replace(beliefs, accounts=accounts)
     return Loaded(beliefs=beliefs, digests=digests, notes=notes, sources=sources)
 
 
-def read_context(sources: Sources, progress: Progress, space: Space = RAM) -> tuple[Beliefs, dict[str, str]]:
+def read_context(
+    sources: Sources, progress: Progress, space: Space = RAM
+) -> tuple[Beliefs, int, dict[str, str]]:
     """Read the files and graphs, context included, before the scope is applied.
 
     Returns:
-        The beliefs with the prefixes of their sources, and the SHA-256 of each file.
+        The beliefs with the prefixes of their sources, the number of triples read, and the SHA-256 of each
+        file.
     """
     named = (
         *((path, Role.BELIEF) for path in sources.files),
@@ -278,10 +302,11 @@ def read_context(sources: Sources, progress: Progress, space: Space = RAM) -> tu
     declared: list[Mapping[str, str]] = [sources.prefixes]
     for source, role in named:
         reading = Reading(role=role, format=sources.format)
-        read = open_source(source, reading).read(builder, progress)
-        digests |= read.digests
-        declared.append(read.prefixes)
-    return builder.build().with_prefixes(Prefixes.of(*declared)), digests
+        part = open_source(source, reading).read(builder, progress)
+        digests |= part.digests
+        declared.append(part.prefixes)
+    read = len(builder)
+    return builder.build().with_prefixes(Prefixes.of(*declared)), read, digests
 
 
 def read_beliefs(
@@ -301,7 +326,8 @@ def read_beliefs(
         source: a file, several files, or an rdflib graph; a file may be gzipped, "-" is standard input.
         context: files of triples that are taken as true.
         context_unknown: files of triples that may be true, but are not evaluated.
-        predicates: IRIs or CURIEs of the predicates to evaluate; all by default.
+        predicates: IRIs or CURIEs of the predicates to evaluate; by default all but those that nobody can
+            judge, such as labels, dates of records and links: `Beliefs.accounts` counts these triples.
         graph: IRI or CURIE of the named graph to evaluate; all by default.
         scope: file of a SELECT ?s ?p ?o or CONSTRUCT query that names the triples to evaluate.
         format: extension or media type of the files, where their names do not tell.
@@ -341,7 +367,8 @@ def pull_beliefs(
     Args:
         url: the query endpoint; credentials come from the environment (KGEVAL_USER, KGEVAL_PASSWORD, ...).
         graph: IRI or CURIE of the named graph; the default graph if absent.
-        predicates: IRIs or CURIEs of the predicates to evaluate; all by default.
+        predicates: IRIs or CURIEs of the predicates to evaluate; by default all but those that nobody can
+            judge, such as labels, dates of records and links: `Beliefs.accounts` counts these triples.
         scope: file of a SELECT ?s ?p ?o or CONSTRUCT query that names the triples to evaluate.
         endpoint: a client with its own credentials, retry policy or transport.
         prefixes: namespaces of prefixes for CURIEs, beside well-known ones.

@@ -38,6 +38,8 @@ class Pulled:
 
     pages: list[tuple[Path, Role]]
     notes: list[str]
+    invalid: int
+    """The number of triples that are not valid RDF and were left out."""
 
     def quads(self, graph: str) -> Iterator[tuple[Role, Iterator[Quad]]]:
         """Yield the triples page by page, with the role of the page."""
@@ -73,9 +75,11 @@ def pull(
     if plan != make_plan(endpoint, scope, decorations):
         shutil.rmtree(folder)
         raise EndpointError(f"{endpoint.name} changed while it was being read; run the command again")
+    invalid = plan.left_out + sum(len(tally.skipped) for tally in tallies)
     return Pulled(
         pages=[(page, fetch.unit.role) for fetch in fetches for page in fetch.pages()],
-        notes=_notes(endpoint, scope, plan, tallies),
+        notes=_notes(endpoint, scope, plan, tallies, invalid),
+        invalid=invalid,
     )
 
 
@@ -83,16 +87,15 @@ def _report(progress: StepProgress, before: int, total: int, rows: int) -> None:
     progress(before + rows, total)
 
 
-def _notes(endpoint: Endpoint, scope: Scope, plan: Plan, tallies: list[Tally]) -> list[str]:
+def _notes(endpoint: Endpoint, scope: Scope, plan: Plan, tallies: list[Tally], invalid: int) -> list[str]:
     notes = []
-    skipped = plan.left_out + sum(len(tally.skipped) for tally in tallies)
     rewritten = sum(tally.rewritten for tally in tallies)
     store = store_name(endpoint.server)
     if plan.absent:
         names = ", ".join(map(printable, plan.absent))
         notes.append(f"no triple there has the predicate {names}; check --predicate")
-    if skipped:
-        notes.append(f"left out {plural(skipped, 'triple')} with an IRI or a term that is not valid RDF")
+    if invalid:
+        notes.append(f"left out {plural(invalid, 'triple')} with an IRI or a term that is not valid RDF")
     if any(tally.renumbered for tally in tallies):
         notes.append("this store renumbers blank nodes in every answer: one node may appear as several")
     if rewritten:

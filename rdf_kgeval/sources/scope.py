@@ -9,6 +9,18 @@ from typing import cast
 import numpy as np
 import pyoxigraph as ox
 
+from rdf_kgeval.beliefs.accounts import (
+    BELIEFS,
+    BLANK_NODES,
+    GIVEN,
+    INVALID,
+    OTHER_GRAPHS,
+    OTHER_PREDICATES,
+    OUTSIDE_QUERY,
+    REPEATS,
+    UNKNOWN,
+    Accounts,
+)
 from rdf_kgeval.beliefs.blank_nodes import Quad
 from rdf_kgeval.beliefs.builder import BeliefsBuilder
 from rdf_kgeval.beliefs.prefixes import Prefixes, is_iri, nearest
@@ -16,9 +28,10 @@ from rdf_kgeval.beliefs.sparql import BeliefStore
 from rdf_kgeval.beliefs.table import Beliefs, Role, Triple
 from rdf_kgeval.beliefs.terms import iri, iri_term, oxigraph_text, rdflib_term
 from rdf_kgeval.common.text import printable
-from rdf_kgeval.common.types import Bools
+from rdf_kgeval.common.types import UInt8s
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.sources.sparql_tokens import TOKEN
+from rdf_kgeval.sources.unjudged import NOTHING_ELSE, REASONS, describe, unjudged
 
 
 def variables_of(template: Triple) -> tuple[str, ...]:
@@ -236,37 +249,83 @@ def _construct_parts(prologue: str, form: str, name: str) -> tuple[SubSelect, ..
     return tuple(sorted(parts, key=lambda part: part.template))
 
 
-def apply_scope(beliefs: Beliefs, scope: Scope) -> Beliefs:
-    """Make triples outside the scope background, for rules, labels and people."""
-    if scope.query is not None:
-        return _apply_query(beliefs, scope, scope.query)
-    beliefs = demote_blank_nodes(beliefs)
-    inside = np.ones(len(beliefs), dtype=bool)
+EXCLUSIONS = (*REASONS, BLANK_NODES, OTHER_GRAPHS, OTHER_PREDICATES)
+"""The accounts of what is not evaluated, by their codes; 0 is what may be evaluated."""
+
+
+def choose_beliefs(
+    beliefs: Beliefs, scope: Scope, label_properties: Sequence[str]
+) -> tuple[Beliefs, UInt8s, list[str]]:
+    """Make background, for rules, labels and people, of what is outside a scope of predicates or a graph.
+
+    Without predicates, what nobody can judge is outside, too, unless there is nothing else.
+
+    Returns:
+        The beliefs, by row why it is outside as a code of `EXCLUSIONS`, and notes.
+    """
+    code = np.zeros(len(beliefs), dtype=np.uint8)
     if scope.predicates:
-        inside &= np.isin(
-            beliefs.p, [n for p in scope.predicates if (n := beliefs.terms.find(p)) is not None]
-        )
+        named = [n for p in scope.predicates if (n := beliefs.terms.find(p)) is not None]
+        code[~np.isin(beliefs.p, named)] = EXCLUSIONS.index(OTHER_PREDICATES)
     if scope.graph:
         graph = beliefs.terms.find(scope.graph)
-        in_graph = np.zeros(len(beliefs), dtype=bool)
-        in_graph[beliefs.graph_row[beliefs.graph_term == graph]] = graph is not None
-        inside &= in_graph
-    return _demote(beliefs, ~inside)
-
-
-def demote_blank_nodes(beliefs: Beliefs) -> Beliefs:
-    """Make triples with blank nodes background, because nobody can judge them alone."""
-    blank = beliefs.is_blank()
-    return _demote(beliefs, blank[beliefs.s] | blank[beliefs.o])
-
-
-def _demote(beliefs: Beliefs, rows: Bools) -> Beliefs:
+        outside = np.ones(len(beliefs), dtype=bool)
+        outside[beliefs.graph_row[beliefs.graph_term == graph]] = graph is None
+        code[outside] = EXCLUSIONS.index(OTHER_GRAPHS)
+    blank = beliefs.is_blank()  # nobody can judge a triple of a blank node alone
+    code[blank[beliefs.s] | blank[beliefs.o]] = EXCLUSIONS.index(BLANK_NODES)
+    notes = []
+    if not scope.predicates:
+        judged = code == 0
+        reason = np.where(judged, unjudged(beliefs, label_properties), 0).astype(np.uint8)
+        candidates = judged & (beliefs.role == Role.BELIEF)
+        left_out = candidates & (reason > 0)
+        if (left_out != candidates).any():
+            code += reason
+            if left_out.any():
+                role = np.where(left_out, Role.BELIEF, Role.BACKGROUND).astype(np.uint8)
+                notes.append(describe(beliefs.with_roles(role).by_predicate(), beliefs.prefixes))
+        elif left_out.any():
+            notes.append(NOTHING_ELSE)
     role = beliefs.role.copy()
-    role[rows & (role == Role.BELIEF)] = Role.BACKGROUND
-    return beliefs.with_roles(role)
+    role[(code > 0) & (role == Role.BELIEF)] = Role.BACKGROUND
+    return beliefs.with_roles(role), code, notes
 
 
-def _apply_query(beliefs: Beliefs, scope: Scope, query: ScopeQuery) -> Beliefs:
+def count_accounts(
+    beliefs: Beliefs, code: UInt8s | None, *, read: int, invalid: int = 0, by_store: bool = False
+) -> Accounts:
+    """Put every triple that was read into its account.
+
+    Args:
+        beliefs: what was read, with the roles that it has at the end.
+        code: by row why it is background, as a code of `EXCLUSIONS`; None where a query names the beliefs.
+        read: the number of triples read.
+        invalid: the number of them that are not valid RDF.
+        by_store: whether the store counted them.
+    """
+    by_role = np.bincount(beliefs.role, minlength=len(Role))
+    counts = {
+        BELIEFS: int(by_role[Role.BELIEF]),
+        GIVEN: int(by_role[Role.GIVEN]),
+        UNKNOWN: int(by_role[Role.UNKNOWN]),
+        REPEATS: read - invalid - len(beliefs),
+        INVALID: invalid,
+    }
+    if code is None:
+        counts[OUTSIDE_QUERY] = int(by_role[Role.BACKGROUND])
+    else:
+        background = np.bincount(code[beliefs.role == Role.BACKGROUND], minlength=len(EXCLUSIONS))
+        counts |= {name: int(n) for name, n in zip(EXCLUSIONS[1:], background[1:], strict=True)}
+    return Accounts(read=read, counts={name: n for name, n in counts.items() if n}, by_store=by_store)
+
+
+def apply_query(beliefs: Beliefs, scope: Scope, query: ScopeQuery) -> tuple[Beliefs, int]:
+    """Make background of what a query does not return.
+
+    Returns:
+        The beliefs, and the number of those that the query made and no source has.
+    """
     if query.federated:
         raise InputError(f"{query.name} uses SERVICE, which files cannot answer; take it out")
     store = BeliefStore(beliefs)
@@ -278,13 +337,15 @@ def _apply_query(beliefs: Beliefs, scope: Scope, query: ScopeQuery) -> Beliefs:
         role[rows] = np.maximum(role[rows], Role.BELIEF)
         if not rows:
             made.append((*triple, ""))
+    before = len(beliefs)
     beliefs = beliefs.with_roles(role)
     if not made:
-        return beliefs
+        return beliefs, 0
     builder = BeliefsBuilder()
     builder.add(made, Role.BELIEF)
     builder.add_all(beliefs)
-    return builder.build()
+    beliefs = builder.build()
+    return beliefs, len(beliefs) - before
 
 
 def rows_of_query(beliefs: Beliefs, query: ScopeQuery) -> list[int]:

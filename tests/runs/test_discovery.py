@@ -1,4 +1,4 @@
-"""A graph of which nobody said anything: what is evaluated in it, by which rules, and what is said about it."""
+"""A graph of which nobody said anything: by which rules it is evaluated, and what is said about it."""
 
 import json
 from collections.abc import Sequence
@@ -6,19 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from rdf_kgeval.beliefs.builder import BeliefsBuilder
-from rdf_kgeval.beliefs.table import Beliefs, Role
+from rdf_kgeval.beliefs.table import Beliefs
 from rdf_kgeval.coupling.graph import couple
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.namespaces import LABEL_PROPERTIES
 from rdf_kgeval.rules.ontology import read_ontology
 from rdf_kgeval.rules.rule import Rule
 from rdf_kgeval.runs import discovery
 from rdf_kgeval.runs.create import Coupling, _couple
-from rdf_kgeval.runs.discovery import propose_rules, propose_scope
+from rdf_kgeval.runs.discovery import propose_rules
 from rdf_kgeval.sources.load import read_beliefs
 from tests.conftest import Server
 from tests.functional.test_cli import kgeval, league
@@ -38,89 +34,6 @@ PREFIXES = f"""@prefix : <{EX}> . @prefix owl: <{OWL}> . @prefix rdfs: <{RDFS}> 
 def read(tmp_path: Path, text: str) -> Beliefs:
     (tmp_path / "kg.ttl").write_text(PREFIXES + text)
     return read_beliefs(tmp_path / "kg.ttl")
-
-
-def test_what_people_say_about_things_is_told_from_names_and_schema(tmp_path: Path) -> None:
-    beliefs = read(
-        tmp_path,
-        """
-        :a :knows :b ; a :Person ; owl:sameAs :c ; skos:broader :d .
-        :a rdfs:label "A" ; rdfs:comment "one" ; skos:altLabel "a" ; :remark "odd" .
-        :remark a owl:AnnotationProperty .
-        :Person a owl:Class ; rdfs:subClassOf :Agent . :knows rdfs:range :Person . :e a rdf:Property .
-        """,
-    )
-    proposed, notes = propose_scope(beliefs, LABEL_PROPERTIES)
-    chosen = {proposed.triple(row) for row in proposed.rows}
-    assert {(p, o) for _, p, o in chosen} == {
-        (f"<{EX}knows>", f"<{EX}b>"),
-        (f"<{RDF}type>", f"<{EX}Person>"),
-        (f"<{OWL}sameAs>", f"<{EX}c>"),
-        (f"<{SKOS}broader>", f"<{EX}d>"),
-    }
-    (note,) = notes
-    assert note.startswith("beliefs to evaluate: 4 triples (")
-    for part in (
-        "annotations: ",
-        "schema: ",
-        "comment",
-        "subClassOf",
-        "remark",
-        "--predicate IRI or --scope F.rq",
-    ):
-        assert part in note
-
-
-@pytest.mark.parametrize(
-    "text", [":a :p :b .", ':a rdfs:label "A" .', ":A rdfs:subClassOf :B ; a owl:Class ."]
-)
-def test_where_there_is_nothing_to_choose_all_is_evaluated(tmp_path: Path, text: str) -> None:
-    beliefs = read(tmp_path, text)
-    proposed, notes = propose_scope(beliefs, LABEL_PROPERTIES)
-    assert (proposed.n_beliefs, notes) == (beliefs.n_beliefs, ())
-
-
-iris = st.sampled_from(
-    [f"<{EX}{n}>" for n in ("p", "q", "label", "Person")]
-    + [
-        f"<{RDF}type>",
-        f"<{RDF}first>",
-        f"<{RDFS}label>",
-        f"<{RDFS}domain>",
-        f"<{SKOS}note>",
-        f"<{SKOS}related>",
-    ]
-    + [f"<{OWL}sameAs>", f"<{OWL}inverseOf>", f"<{OWL}Class>", f"<{OWL}AnnotationProperty>"]
-)
-quads = st.lists(st.tuples(iris, iris, iris, st.just("")), min_size=1, max_size=12)
-
-
-def is_background(triple: tuple[str, str, str], declared: set[str]) -> bool:
-    _, p, o = triple
-    schema = (f"<{RDF}", f"<{RDFS}", f"<{OWL}")
-    if p in declared or p in (f"<{RDFS}label>", f"<{SKOS}note>", f"<{EX}label>"):
-        return True
-    if p == f"<{RDF}type>":
-        return o.startswith(schema)
-    return p.startswith(schema) and p != f"<{OWL}sameAs>"
-
-
-@given(quads, quads)
-def test_the_scope_is_what_a_plain_reading_gives(
-    said: list[tuple[str, str, str, str]], known: list[tuple[str, str, str, str]]
-) -> None:
-    builder = BeliefsBuilder()
-    builder.add(said, Role.BELIEF)
-    builder.add(known, Role.GIVEN)
-    beliefs = builder.build()
-    proposed, _ = propose_scope(beliefs, [f"{EX}label"])
-    triples = [beliefs.triple(row) for row in range(len(beliefs))]
-    declared = {s for s, p, o in triples if (p, o) == (f"<{RDF}type>", f"<{OWL}AnnotationProperty>")}
-    left = [t for t, role in zip(triples, beliefs.role, strict=True) if role == Role.BELIEF]
-    left = [t for t in left if not is_background(t, declared)]
-    expected = left if left else [beliefs.triple(row) for row in beliefs.rows]
-    assert [proposed.triple(row) for row in proposed.rows] == expected
-    assert ((proposed.role == Role.GIVEN) == (beliefs.role == Role.GIVEN)).all()
 
 
 ONTOLOGY = """
@@ -157,7 +70,7 @@ def test_statements_about_statements_are_no_schema_of_use(tmp_path: Path) -> Non
     (tmp_path / "kg.ttl").write_text(
         PREFIXES + ":r rdf:reifies <<( :a :p :b )>> . :a :p :b . :p rdfs:domain :A ."
     )
-    beliefs, _ = propose_scope(read_beliefs(tmp_path / "kg.ttl"), LABEL_PROPERTIES)
+    beliefs = read_beliefs(tmp_path / "kg.ttl")
     assert beliefs.by_predicate() == {f"{EX}p": 1}
     rules, _ = propose_rules(beliefs)
     assert [rule.id for rule in rules] == ["p rdfs:domain A"]
@@ -165,7 +78,7 @@ def test_statements_about_statements_are_no_schema_of_use(tmp_path: Path) -> Non
 
 def test_mined_rules_conclude_beliefs_and_the_surest_come_first(tmp_path: Path) -> None:
     names = "".join(f':player{i} rdfs:label "player {i % 3}" ; :code "{i % 3}" .' for i in range(40))
-    beliefs, _ = propose_scope(read(tmp_path, league(40) + names), LABEL_PROPERTIES)
+    beliefs = read(tmp_path, league(40) + names)
     rules, notes = propose_rules(beliefs)
     assert rules
     assert not any(rule.head and rule.head[1] == f"<{RDFS}label>" for rule in rules)
@@ -233,10 +146,8 @@ def test_one_command_from_nothing_with_a_file(tmp_path: Path) -> None:
     (tmp_path / "gold.csv").write_text("\n".join(rows) + "\n")
     done = kgeval("evaluate", "kg.ttl", "--oracle", "gold.csv", "--run", "run", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert (
-        "note: beliefs to evaluate: 80 triples (playsForTeam, playsInLeague, teamPlaysInLeague); "
-        in done.stderr
-    )
+    assert "112 triples read:\n  80  beliefs to evaluate (--predicate, --scope)\n" in done.stderr
+    assert "note: nobody is asked about rdfs:label (1), rdfs:range (1): " in done.stderr
     assert "1 rule from the graph's own schema" in done.stderr
     assert "are mined from the beliefs; kgeval show --rules lists them, --no-mine does without" in done.stderr
     result = json.loads(done.stdout)
@@ -262,7 +173,7 @@ def test_one_command_from_nothing_with_an_endpoint_and_a_page(tmp_path: Path, ox
     )
     try:
         assert "mined from the beliefs" in served.said
-        assert "beliefs to evaluate: 80 triples" in served.said
+        assert "  80  beliefs to evaluate" in served.said
         me = Browser(served, "me")
         assert me.sentence
         me.send("true")

@@ -7,6 +7,7 @@ from importlib.metadata import version
 
 import numpy as np
 
+from rdf_kgeval.beliefs.accounts import Accounts
 from rdf_kgeval.beliefs.names import readable
 from rdf_kgeval.beliefs.table import Triple
 from rdf_kgeval.common.progress import Progress
@@ -86,6 +87,8 @@ class Report:
     """How many suspects and wrong ones there are in all."""
     rules: tuple[Trusted, ...]
     annotators: tuple[Annotator, ...]
+    accounts: Accounts | None
+    """What became of every triple read."""
     provenance: tuple[tuple[str, str], ...]
     """Pairs of what and its value."""
     name: str
@@ -132,6 +135,7 @@ def gather(
         counts=counts,
         rules=tuple(_rules(evaluation)),
         annotators=tuple(_annotators(evaluation, record)),
+        accounts=origin.accounts or evaluation.graph.beliefs.accounts,
         provenance=tuple(_provenance(evaluation, origin, record)),
         name=record.name("evaluation")[1:-1],
         dataset=record.dataset[1:-1],

@@ -39,6 +39,12 @@ def markdown(report: Report) -> str:
         ("annotator (pseudonym)", *Answer),
         [(a.name, *(f"{a.answers.get(answer, 0):,}" for answer in Answer)) for a in report.annotators],
     )
+    if report.accounts:
+        lines += ["", "## What was read", "", f"{report.accounts.headline}:", ""]
+        rows = [
+            (account.meaning, f"{count:,}", account.option) for count, account in report.accounts.entries()
+        ]
+        lines += _table(("what they are", "triples", "changed by"), rows)
     lines += ["", "## Provenance", ""]
     lines += [f"- {_plain(what)}: {_plain(value)}" for what, value in report.provenance]
     return "\n".join(lines) + "\n"

@@ -56,8 +56,8 @@ class MiningIndex:
         sizes = np.bincount(p, minlength=len(self.predicates))
         self.rows = np.split(by_predicate, np.cumsum(sizes)[:-1])
         """The rows of each predicate."""
-        given = beliefs.role == Role.GIVEN
-        self.heads = [q for q, rows in enumerate(self.rows) if not given[rows].all()]
+        settled = np.isin(beliefs.role, (Role.GIVEN, Role.BACKGROUND))
+        self.heads = [q for q, rows in enumerate(self.rows) if not settled[rows].all()]
         """The predicates that can be concluded."""
         self.nameable: Bools = np.ones(len(beliefs.terms), dtype=bool)
         """Marks the terms that a rule can name."""

@@ -12,7 +12,7 @@ of its own body's triples never counts. With that,
   constant, it is the variable that must have one.
 
 Every triple counts, whatever its role, because every triple can ground a rule; but a predicate whose triples
-are all given as true is never a head, because nothing about it is to be inferred.
+are all given as true or not evaluated is never a head, because nothing about it is to be inferred.
 """
 
 import hashlib

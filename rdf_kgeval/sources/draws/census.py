@@ -22,6 +22,8 @@ class Census:
     exact: bool
     """Whether the store counted them itself, rather than took them from published statistics."""
     notes: list[str]
+    invalid: int = 0
+    """Triples that are not valid RDF."""
 
 
 def take_census(endpoint: Endpoint, pool: Pool) -> Census:
@@ -32,12 +34,12 @@ def take_census(endpoint: Endpoint, pool: Pool) -> Census:
         InputError: there is nothing to evaluate.
     """
     try:
-        triples = count_triples(endpoint, pool)
-        sizes, left_out = _valid(_count(endpoint, pool, blank=False))
+        triples, invalid = _valid(_count(endpoint, pool, blank=True))
+        sizes, _ = _valid(_count(endpoint, pool, blank=False))
         notes = []
-        if left_out:
-            notes.append(f"left out {plural(left_out, 'triple')} with an IRI or a term that is not valid RDF")
-        census = Census(sizes=sizes, triples=triples, exact=True, notes=notes)
+        if invalid:
+            notes.append(f"left out {plural(invalid, 'triple')} with an IRI or a term that is not valid RDF")
+        census = Census(sizes=sizes, triples=triples, exact=True, notes=notes, invalid=invalid)
     except IncompleteError as trouble:
         census = _other_counts(endpoint, pool, trouble)
     if not sum(census.sizes.values()):
@@ -52,6 +54,7 @@ def take_census(endpoint: Endpoint, pool: Pool) -> Census:
         triples=dict(sorted(census.triples.items())),
         exact=census.exact,
         notes=[*census.notes, *notes],
+        invalid=census.invalid,
     )
 
 

@@ -4,6 +4,7 @@ An evaluation in place depends on nothing but this log, the settings and the ver
 gives the same beliefs.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from rdf_kgeval.beliefs.accounts import BELIEFS, GIVEN, INVALID, REPEATS, UNKNOWN, Accounts
 from rdf_kgeval.beliefs.builder import BeliefsBuilder
 from rdf_kgeval.beliefs.sampling_frame import NO_PLACE, SamplingFrame
 from rdf_kgeval.beliefs.table import Beliefs, Role, Triple
@@ -34,6 +36,10 @@ class CensusRecord:
     notes: list[str]
     context: list[list[Any]] = field(default_factory=list)
     """Role and quad of each triple read from files."""
+    context_read: int = 0
+    """The number of triples read from files."""
+    left_out: dict[str, int] | None = None
+    """Triples of the store that are not beliefs, by their account; None in logs of older versions."""
     kind: str = "counted"
 
 
@@ -153,6 +159,34 @@ def beliefs_of(records: Sequence[DrawLogRecord]) -> Beliefs:
         salt=population.salt,
     )
     return beliefs.with_frame(frame)
+
+
+def accounts_of(records: Sequence[DrawLogRecord], beliefs: Beliefs) -> Accounts | None:
+    """Put every triple that the store counts, or a file holds, into its account.
+
+    Args:
+        records: the draws.
+        beliefs: as `beliefs_of` builds them.
+    """
+    population, frame = census_of(records), beliefs.frame
+    if population is None or population.left_out is None or frame is None:
+        return None
+    context = Counter({(s, p, o): role for role, s, p, o, _ in population.context}.values())
+    whole = {beliefs.terms.find(p) for p, reach in frame.reach.items() if reach >= 1}
+    drawn = (frame.place < NO_PLACE) & np.isin(beliefs.p, [n for n in whole if n is not None])
+    also_context = int((drawn & (beliefs.role != Role.BELIEF)).sum())
+    lost = sum(population.sizes.values()) - frame.total - also_context if population.exact else 0
+    counts = Counter(
+        {
+            BELIEFS: frame.total,
+            GIVEN: context[Role.GIVEN],
+            UNKNOWN: context[Role.UNKNOWN],
+            REPEATS: population.context_read - context.total() + also_context,
+            INVALID: max(lost, 0),
+        }
+    )
+    counts.update(population.left_out)
+    return Accounts(read=counts.total(), counts={k: n for k, n in counts.items() if n}, by_store=True)
 
 
 def _sizes(

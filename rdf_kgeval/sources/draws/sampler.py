@@ -7,19 +7,23 @@ after the last record. The beliefs are built from that log alone.
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from rdf_kgeval.beliefs.accounts import BLANK_NODES, INVALID
+from rdf_kgeval.beliefs.prefixes import Prefixes
 from rdf_kgeval.beliefs.sampling_frame import LARGE
 from rdf_kgeval.beliefs.table import Beliefs
+from rdf_kgeval.beliefs.terms import iri
 from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.common.registry import Entry, Registry
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import EndpointError, InputError
-from rdf_kgeval.sources.draws.census import count_triples, take_census
+from rdf_kgeval.sources.draws.census import Census, count_triples, take_census
 from rdf_kgeval.sources.draws.log import (
     CensusRecord,
     ChangeRecord,
@@ -37,6 +41,7 @@ from rdf_kgeval.sources.draws.pool import FULL, Pool
 from rdf_kgeval.sources.endpoint.client import Endpoint
 from rdf_kgeval.sources.load import InPlace
 from rdf_kgeval.sources.scope import Scope
+from rdf_kgeval.sources.unjudged import NOTHING_ELSE, describe, reason_of
 
 LEAST = 30
 """Triples to draw of each stratum at least."""
@@ -157,16 +162,17 @@ class InPlaceSampler:
         self._pool = Pool.of(scope)
         self._graph = scope.graph or ""
         self._options = options
+        self._decorations = decorations
         self._followed = Followed.of(rules, decorations)
         self._progress = progress
 
-    def begin(self, context: Beliefs) -> None:
+    def begin(self, context: Beliefs, context_read: int = 0) -> None:
         """Count the population and draw the first reserve, or resume an interrupted draw.
 
         Raises:
             EndpointError: the endpoint fails, or has changed meanwhile.
         """
-        population = self._census(context)
+        population = self._census(context, context_read)
         self._draw(population, first_reaches(population.sizes, self._options.reserve))
         if population.triples and population.triples != count_triples(self._endpoint, self._pool):
             raise ChangedError(f"{self._endpoint.name} changed while it was being drawn from")
@@ -192,23 +198,47 @@ class InPlaceSampler:
         self._log.append(found)
         return describe_change(population, found)
 
-    def _census(self, context: Beliefs) -> CensusRecord:
+    def _census(self, context: Beliefs, context_read: int) -> CensusRecord:
         population = census_of(self._log.records)
         if population is None:
             self._progress("counting", 0, None)
             census = take_census(self._endpoint, self._pool)
+            sizes, left_out, notes = self._judged(census, context.prefixes)
             population = CensusRecord(
-                sizes=census.sizes,
+                sizes=sizes,
                 triples=census.triples if census.exact else {},
                 exact=census.exact,
                 salt=self._options.salt,
                 graph=self._graph,
                 plain=self._pool.plain,
-                notes=census.notes,
+                notes=[*census.notes, *notes],
                 context=[[int(context.role[row]), *quad] for row, quad in context.quads()],
+                context_read=context_read,
+                left_out=left_out,
             )
             self._log.append(population)
         return population
+
+    def _judged(self, census: Census, prefixes: Prefixes) -> tuple[dict[str, int], dict[str, int], list[str]]:
+        """Leave out the predicates that nobody can judge, unless the user names some or there are no others.
+
+        Returns:
+            The sizes of the others, the triples that are left out by account, and notes.
+        """
+        left_out = Counter({INVALID: census.invalid})
+        if census.exact and census.triples:
+            left_out[BLANK_NODES] = sum(census.triples.values()) - sum(census.sizes.values())
+        reasons = {p: reason_of(iri(p), self._decorations) for p in census.sizes}
+        judged = {p: n for p, n in census.sizes.items() if not reasons[p]}
+        if self._pool.predicates or not self._pool.plain or len(judged) == len(reasons):
+            return census.sizes, dict(+left_out), []
+        if not judged:
+            return census.sizes, dict(+left_out), [NOTHING_ELSE]
+        unjudged = {p: n for p, n in census.sizes.items() if reasons[p]}
+        for predicate, size in unjudged.items():
+            left_out[reasons[predicate]] += size
+        by_size = sorted(unjudged.items(), key=lambda item: (-item[1], item[0]))
+        return judged, dict(+left_out), [describe({iri(p): n for p, n in by_size}, prefixes)]
 
     def _draw(self, population: CensusRecord, goal: Mapping[str, int]) -> None:
         drawer = open_drawer(self._endpoint, self._pool, population)
