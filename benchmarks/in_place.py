@@ -24,9 +24,9 @@ from digests import Texts
 from stores import running_oxigraph, running_virtuoso
 
 from rdf_kgeval.beliefs.builder import BeliefsBuilder
-from rdf_kgeval.estimation.design import DesignOptions
 from rdf_kgeval.estimation.population import Population, Reserve
 from rdf_kgeval.evaluation.methods import METHODS
+from rdf_kgeval.evaluation.settings import Settings
 from rdf_kgeval.sources.draws.log import DrawLog, census_of, drawn_triples
 from rdf_kgeval.sources.draws.pool import FULL, Pool, digest_of, text_of
 from rdf_kgeval.sources.draws.sampler import InPlaceSampler, first_reaches, units
@@ -261,7 +261,7 @@ def run_design(
     population = Population(
         predicate=predicate, subject=np.zeros_like(predicate), known=answers.copy(), reserve=reserve
     )
-    design = METHODS[method].design(population, DesignOptions(margin=margin, seed=seed))
+    design = METHODS[method].design(population, Settings(margin=margin, seed=seed).design_options())
     while not design.reached(answers) and (margin is not None or (answers >= 0).sum() < FIXED):
         draws = [d.position for d in design.next(answers, 1)]
         if not draws:

@@ -25,10 +25,10 @@ from sweep import (
 
 from rdf_kgeval.estimation import intervals
 from rdf_kgeval.estimation.calibration import ASSISTED_FACTORS, FACTORS, FIXED_WIDTH, LEVELS, MARGINS
-from rdf_kgeval.estimation.design import DesignOptions
 from rdf_kgeval.estimation.population import Population
 from rdf_kgeval.estimation.srs import MINIMUM
 from rdf_kgeval.evaluation import methods
+from rdf_kgeval.evaluation.settings import Settings
 from rdf_kgeval.verdicts.log import NOT_ASKED
 
 DEFAULT, STRICT = "stratified/bayes", "stratified/bayes, strict"
@@ -52,7 +52,7 @@ IDENTIFY, VERIFY = 45 / 3600, 25 / 3600
 
 
 def make(name, population, **options):
-    chosen = DesignOptions(strict=name.endswith("strict"), **options)
+    chosen = Settings(strict=name.endswith("strict"), **options).design_options()
     return methods.METHODS[name.removesuffix(", strict")].design(population, chosen)
 
 

@@ -16,6 +16,21 @@ DCTERMS = "http://purl.org/dc/terms/"
 RDFS = "http://www.w3.org/2000/01/rdf-schema#"
 
 LABEL_PROPERTIES = (RDFS_LABEL, SKOS_PREF_LABEL)
+DESCRIPTION_PROPERTIES = (
+    "https://schema.org/description",
+    "http://schema.org/description",
+    f"{SKOS}definition",
+    f"{RDFS}comment",
+    f"{DCTERMS}description",
+    "http://purl.org/dc/elements/1.1/description",
+)
+"""Predicates by which graphs say what something is, the best first."""
+WIKIBASE = "http://wikiba.se/ontology#"
+WIKIBASE_PREDICATES = (
+    "directClaim", "directClaimNormalized", "claim", "statementProperty", "statementValue", "qualifier",
+    "qualifierValue", "reference", "referenceValue",
+)  # fmt: skip
+"""Local names of what ties a property of a Wikibase to the predicates that stand for it."""
 PROVENANCE = (
     "http://www.w3.org/ns/prov#wasDerivedFrom",
     "http://www.w3.org/ns/prov#hadPrimarySource",

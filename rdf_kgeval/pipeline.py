@@ -153,7 +153,14 @@ def evaluation_of(
     run.check_own(records)
     solve = run.engine.solve
     evaluation = Evaluation(
-        run.graph, run.settings(), records, append=append, names=run.names, threads=threads, solve=solve
+        run.graph,
+        run.settings(),
+        records,
+        append=append,
+        names=run.names,
+        passages=run.passages,
+        threads=threads,
+        solve=solve,
     )
     evaluation.run = run
     return evaluation

@@ -8,6 +8,8 @@ Modules, in reading order:
     blank_nodes: stable names for the blank nodes of a file.
     sampling_frame: a population that stays at its endpoint, and the part of it that was drawn.
     prefixes: short names of namespaces, by which people read and write IRIs.
+    values: numbers and dates as people read them.
     names: the words that people read in place of IRIs.
+    evidence: where a belief comes from, by the graph or by a file.
     sparql: the beliefs as a SPARQL store in memory.
 """

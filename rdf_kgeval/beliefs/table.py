@@ -82,7 +82,7 @@ class Terms(Sequence[str]):
         return slice(self.place(prefix), self.place(prefix + "\U0010ffff"))
 
     def is_text(self) -> bool:
-        """Whether every entry is UTF-8 and starts as an IRI, a blank node or a literal does."""
+        """Return whether every entry is UTF-8 and starts as an IRI, a blank node or a literal does."""
         starts = self.offsets[:-1]
         if (np.diff(self.offsets) < 2).any() or not np.isin(self.block[starts], list(b'<_"')).all():
             return False
@@ -191,6 +191,12 @@ class Beliefs:
     def line(self, row: int) -> str:
         """Write a row as a canonical N-Triples line, without the line feed."""
         return "{} {} {} .".format(*self.triple(row))
+
+    def graphs(self, row: int) -> list[int]:
+        """Return the named graphs that a row is in, as terms."""
+        low, high = (int(np.searchsorted(self.graph_row, row, side)) for side in ("left", "right"))
+        graphs: list[int] = self.graph_term[low:high].tolist()
+        return graphs
 
     def id(self, row: int) -> str:
         """Return a row's permanent id: the SHA-256 of its line, in hexadecimal."""

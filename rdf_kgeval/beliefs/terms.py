@@ -48,6 +48,17 @@ def parse_term(term: str) -> ox.NamedNode | ox.BlankNode | ox.Literal | ox.Tripl
     return parsed
 
 
+def cell_term(text: str | None, where: str) -> str:
+    """Convert a cell of a table: a plain IRI or an N-Triples term; `where` is its file and line."""
+    text = (text or "").strip()
+    try:
+        return str(parse_term(text)) if text.startswith(("<", "_:", '"')) else iri_term(text)
+    except (SyntaxError, ValueError, InputError) as error:
+        raise InputError(
+            f"{where}: {printable(text, 120)!r} is neither an IRI nor an N-Triples term; correct it"
+        ) from error
+
+
 def to_rdflib(term: object) -> "rdflib.term.Identifier":
     """Convert a pyoxigraph term into rdflib's, with the same lexical form."""
     import rdflib

@@ -1,6 +1,5 @@
 """Bring people in, by web pages or by other tools: `serve`, `export`, `import`."""
 
-import os
 import time
 from pathlib import Path
 from typing import Annotated
@@ -9,12 +8,12 @@ import typer
 
 from rdf_kgeval.cli.help import OUTPUT, PEOPLE
 from rdf_kgeval.cli.options import AsJson, Chosen, RunArgument, takes
-from rdf_kgeval.cli.oracle import ask_all, pages
+from rdf_kgeval.cli.oracle import Evidence, ask_all, pages
 from rdf_kgeval.cli.output import report
 from rdf_kgeval.cli.terminal import say
-from rdf_kgeval.common.disk import read_plain, write_text
+from rdf_kgeval.common.disk import write_text
 from rdf_kgeval.common.text import plural, printable
-from rdf_kgeval.errors import InputError, RunError
+from rdf_kgeval.errors import InputError
 from rdf_kgeval.evaluation.settings import Settings
 from rdf_kgeval.runs.layout import RunLayout
 
@@ -41,6 +40,7 @@ def serve(
             metavar="FILE", help="What annotators should know; kept in the run.", rich_help_panel=PEOPLE
         ),
     ] = None,
+    evidence: Evidence = None,
     host: Annotated[
         str, typer.Option(metavar="HOST", help="Where to listen.", rich_help_panel=PEOPLE)
     ] = "127.0.0.1",
@@ -69,6 +69,8 @@ def serve(
         if not guidelines.is_file():
             raise InputError(f"there is no file {printable(str(guidelines))}")
         write_text(RunLayout(run).guidelines, read_guidelines(guidelines))
+    if evidence is not None:
+        say(opened.keep_evidence(evidence))
     consult = pages(annotators=annotator or ["me"], experts=expert or (), host=host, port=port)
     evaluation = ask_all(opened, consult, method)
     report(evaluation, as_json, time.perf_counter() - begin)
@@ -107,13 +109,13 @@ def export(
 
     if to not in FORMATS:
         raise typer.BadParameter(f"tasks are for {', '.join(FORMATS)}")
-    with open_evaluation(open_run(run), method) as evaluation:
+    opened = open_run(run)
+    with open_evaluation(opened, method) as evaluation:
         requests = evaluation.next(tasks)
         if not requests:
             raise InputError(f"nothing to ask: {evaluation.stopped}")
         rows = list(task_rows(evaluation, requests))
-        exported = {*_exported(run), *(row["task"] for row in rows)}
-        write_text(RunLayout(run).exported, "".join(f"{task}\n" for task in sorted(exported)))
+        opened.add_exported(row["task"] for row in rows)
         text = FORMATS[to](rows)
         left = evaluation.graph.n_beliefs - len(evaluation.asked) - len(rows)
     if output is None:
@@ -143,7 +145,7 @@ def import_(
     opened = open_run(run)
     results = read_results(file)
     with open_evaluation(opened, {}) as evaluation:
-        imported = to_verdicts(evaluation, results, _exported(run))
+        imported = to_verdicts(evaluation, results, opened.exported())
         evaluation.record(*imported.verdicts)
         beliefs = len({verdict.belief for verdict in imported.verdicts})
         names = len({verdict.annotator for verdict in imported.verdicts})
@@ -160,13 +162,3 @@ def import_(
 
 
 import_.__name__ = "import"
-
-
-def _exported(run: Path) -> list[str]:
-    path = RunLayout(run).exported
-    try:
-        return read_plain(path).decode().split() if os.path.lexists(path) else []
-    except (OSError, UnicodeDecodeError) as error:
-        raise RunError(
-            f"{printable(str(path))} is damaged; restore it from a copy, or remove it, and export anew"
-        ) from error

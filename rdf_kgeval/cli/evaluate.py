@@ -25,9 +25,11 @@ from rdf_kgeval.cli.options import (
 from rdf_kgeval.cli.oracle import (
     Annotator,
     Annotators,
+    Evidence,
     OracleOption,
     answers,
     ask_all,
+    check_evidence,
     only,
     pages,
     serves_pages,
@@ -55,6 +57,7 @@ def evaluate(
         ),
     ] = None,
     annotator: Annotators = None,
+    evidence: Evidence = None,
     min_accuracy: MinAccuracy = None,
     max_margin: MaxMargin = None,
     as_json: AsJson = False,
@@ -82,6 +85,7 @@ def evaluate(
     begin = time.perf_counter()
     check_output(output, has_store=bool(options.endpoint) or (run is not None and run.exists()))
     engine = computing.chosen()
+    check_evidence(evidence)
     people = serves_pages(oracle)
     if people:
         consult = pages(browse=True, annotators=annotator or ["me"], port=0, until_stopped=True)
@@ -98,6 +102,8 @@ def evaluate(
                 if options.in_place:
                     METHODS[Settings().changed(**method).method].check_in_place()
                 opened = options.prepare(folder, engine, method, discover=True)
+        if evidence is not None:
+            say(opened.keep_evidence(evidence))
         endpoint = options.sources().endpoint if options.in_place else None
         evaluation = ask_all(opened, consult, method, endpoint)
         report(evaluation, as_json, time.perf_counter() - begin)
@@ -124,6 +130,7 @@ def ask(
     *,
     oracle: OracleOption = "prompt",
     annotator: Annotator = "me",
+    evidence: Evidence = None,
     as_json: AsJson = False,
     method: Chosen,
 ) -> None:
@@ -140,6 +147,8 @@ def ask(
     opened = open_run(run)
     if serves_pages(oracle):
         raise InputError("the web page is for several people at once; use kgeval serve RUN")
+    if evidence is not None:
+        say(opened.keep_evidence(evidence))
     evaluation = ask_all(opened, answers(choose_oracle(oracle, annotator)), method)
     report(evaluation, as_json, time.perf_counter() - begin)
 

@@ -16,7 +16,7 @@ from rdf_kgeval.errors import InputError
 if TYPE_CHECKING:
     from rdf_kgeval.evaluation.state import State
 
-Verdicts = Annotated[
+VerdictsFile = Annotated[
     Path | None,
     typer.Option(
         metavar="CSV", help="More verdicts: a file with the columns subject,predicate,object,label."
@@ -32,7 +32,7 @@ Learn = Annotated[
 def infer(
     run: RunArgument,
     *,
-    verdicts: Verdicts = None,
+    verdicts: VerdictsFile = None,
     update_confidences: Learn = False,
     as_json: AsJson = False,
     computing: EngineOptions,
@@ -71,7 +71,7 @@ def explain(
     belief: Annotated[
         str, typer.Argument(help="A belief's id or its beginning, or its triple in N-Triples.")
     ],
-    verdicts: Verdicts = None,
+    verdicts: VerdictsFile = None,
     update_confidences: Learn = False,
 ) -> None:
     """Say why a belief is held to be true or false."""

@@ -15,6 +15,7 @@ from rdf_kgeval.cli.options import (
     SourceOptions,
     takes,
 )
+from rdf_kgeval.cli.oracle import Evidence, check_evidence
 from rdf_kgeval.cli.terminal import print_json, say
 from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.evaluation.settings import Settings
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 def init(
     run: Annotated[Path, typer.Argument(help="The run directory to make.")],
     *,
+    evidence: Evidence = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
     config: Config = None,
     options: SourceOptions,
@@ -49,10 +51,14 @@ def init(
     """
     from rdf_kgeval.runs.run import open_run
 
+    check_evidence(evidence)
     engine = computing.chosen()
     with engine:
         options.prepare(run, engine, method)
-    summary = _summary(open_run(run))
+    opened = open_run(run)
+    if evidence is not None:
+        say(opened.keep_evidence(evidence))
+    summary = _summary(opened)
     if as_json:
         print_json(summary)
     else:

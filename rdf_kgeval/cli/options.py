@@ -257,7 +257,7 @@ class SourceOptions:
             raise typer.BadParameter("give a FILE, - for standard input, or --endpoint URL")
         if self.in_place and not self.endpoint:
             raise typer.BadParameter("--in-place draws from an endpoint; give --endpoint URL")
-        retry = RetryPolicy(timeout=self.timeout, deadline=max(600.0, self.timeout), rate=self.rate)
+        retry = RetryPolicy(timeout=self.timeout, rate=self.rate)
         return Sources(
             files=self.files or [],
             endpoint=Endpoint(self.endpoint, retry=retry) if self.endpoint else None,

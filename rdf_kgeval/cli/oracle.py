@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -28,6 +29,14 @@ OracleOption = Annotated[
         rich_help_panel=PEOPLE,
     ),
 ]
+Evidence = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="F.csv",
+        help="Passages to show under the questions: subject,predicate,object,text,url.",
+        rich_help_panel=PEOPLE,
+    ),
+]
 Annotator = Annotated[
     str, typer.Option(metavar="NAME", help="Under which name to log your answers.", rich_help_panel=PEOPLE)
 ]
@@ -40,6 +49,14 @@ Annotators = Annotated[
         rich_help_panel=PEOPLE,
     ),
 ]
+
+
+def check_evidence(file: Path | None) -> None:
+    """Read a file of evidence before anything else is done, so that what is wrong in it is said at once."""
+    if file is not None:
+        from rdf_kgeval.beliefs.evidence import read_passages
+
+        read_passages(file)
 
 
 def ask_all(

@@ -32,6 +32,18 @@ def read_plain(path: Path) -> bytes:
         os.close(handle)
 
 
+def read_bytes(path: Path) -> bytes:
+    """Read a file that a user names.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{printable(str(path))} cannot be read: {error.strerror}") from error
+
+
 def read_text(path: Path) -> str:
     """Read a text file that a user names, with its line ends as they are.
 
@@ -39,9 +51,7 @@ def read_text(path: Path) -> str:
         InputError: it cannot be read, or is not UTF-8.
     """
     try:
-        return path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{printable(str(path))} cannot be read: {error.strerror}") from error
+        return read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{printable(str(path))} is not UTF-8 text; save it as UTF-8") from error
 

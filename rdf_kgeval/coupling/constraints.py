@@ -12,16 +12,16 @@ from rdf_kgeval.rules.rule import Rule
 
 Shape = tuple[int, bool]
 """How many body atoms, and whether there is a head."""
-Columns = list[Int32s]
+Clauses = list[Int32s]
 """Clauses in columns: the body's atoms in ascending order, then the head."""
 _ABSENT = np.iinfo(np.int32).max
 
 
 def by_shape(
     found: Groundings, rules: Sequence[Rule], given: Bools
-) -> dict[Shape, list[tuple[int, Columns]]]:
+) -> dict[Shape, list[tuple[int, Clauses]]]:
     """Collect the clauses of all rules after substitution by shape, in order of the rules."""
-    chunks: dict[Shape, list[tuple[int, Columns]]] = {}
+    chunks: dict[Shape, list[tuple[int, Clauses]]] = {}
     for i, (body, head) in enumerate(zip(found.body, found.head, strict=True)):
         heads = [] if head is None else [head]
         columns, gaps = _clauses(list(body), heads, distinct=not _tells_apart(rules[i]))
@@ -47,7 +47,7 @@ def _tells_apart(rule: Rule) -> bool:
     return constant and len(predicates) == len(rule.body) and not rule.values and rule.query is None
 
 
-def _clauses(body: Columns, head: Columns, *, distinct: bool) -> tuple[Columns, bool]:
+def _clauses(body: Clauses, head: Clauses, *, distinct: bool) -> tuple[Clauses, bool]:
     """Return body atoms as an ascending set, padded with _ABSENT, then the head; and whether any is padded.
 
     `distinct` drops repeated clauses.
@@ -67,7 +67,7 @@ def _clauses(body: Columns, head: Columns, *, distinct: bool) -> tuple[Columns, 
     return columns, gaps
 
 
-def _ascending(columns: Columns) -> Columns:
+def _ascending(columns: Clauses) -> Clauses:
     """Sort within each row, by exchanging neighbours."""
     columns = list(columns)
     for end in range(len(columns) - 1, 0, -1):
@@ -77,7 +77,7 @@ def _ascending(columns: Columns) -> Columns:
     return columns
 
 
-def _substitute(body: Columns, given: Bools) -> tuple[Columns, bool]:
+def _substitute(body: Clauses, given: Bools) -> tuple[Clauses, bool]:
     """Take given atoms out; return whether there were any."""
     known = np.append(given, False)
     filled = [known[np.minimum(column, len(given))] for column in body]
@@ -87,7 +87,7 @@ def _substitute(body: Columns, given: Bools) -> tuple[Columns, bool]:
     return _ascending([np.where(gone, np.int32(_ABSENT), column) for column, gone in pairs]), True
 
 
-def _order(columns: Columns) -> Int64s:
+def _order(columns: Clauses) -> Int64s:
     """Find the stable order of the rows.
 
     Sorting numbers is ten times faster than finding their order, so a key holds the row's place below the
@@ -110,7 +110,7 @@ def _order(columns: Columns) -> Int64s:
     return order
 
 
-def _firsts(columns: Columns) -> Bools:
+def _firsts(columns: Clauses) -> Bools:
     """Mark the ordered rows that differ from the one before."""
     first = np.zeros(len(columns[0]), dtype=bool)
     first[:1] = True
@@ -132,7 +132,7 @@ class Constraints:
     count: Int32s
 
 
-def merge(shapes: dict[Shape, list[tuple[int, Columns]]], space: Space = RAM) -> Constraints:
+def merge(shapes: dict[Shape, list[tuple[int, Clauses]]], space: Space = RAM) -> Constraints:
     """Order the clauses and merge equal ones, shape by shape; uses up `shapes`.
 
     The arrays are made once, at the size that they have without duplicates, and filled: touching fresh memory
@@ -173,8 +173,8 @@ def merge(shapes: dict[Shape, list[tuple[int, Columns]]], space: Space = RAM) ->
 
 
 def _merge_shape(
-    chunks: list[tuple[int, Columns]], width: int
-) -> tuple[Columns, Int32s, Int32s | int, Int64s]:
+    chunks: list[tuple[int, Clauses]], width: int
+) -> tuple[Clauses, Int32s, Int32s | int, Int64s]:
     """Return the ordered distinct clauses, their rules with counts, and where the rules of each clause start.
 
     The stable order keeps the rules of a clause ascending.
@@ -194,5 +194,5 @@ def _merge_shape(
     return [column[first] for column in columns], rule_of[at], counts, np.flatnonzero(first[at])
 
 
-def _joined(columns: Columns) -> Int32s:
+def _joined(columns: Clauses) -> Int32s:
     return columns[0] if len(columns) == 1 else np.concatenate(columns)

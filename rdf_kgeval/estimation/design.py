@@ -6,7 +6,7 @@ therefore give the same draws, stop and estimate, and resuming a run is replayin
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -39,9 +39,9 @@ class Draw(NamedTuple):
 class ErrorRates:
     """Shares of wrong verdicts; true if any is above 0."""
 
-    miss: float = 0.0
+    miss: float
     """The share of true beliefs that are called false."""
-    alarm: float = 0.0
+    alarm: float
     """The share of false beliefs that are called true."""
 
     def __bool__(self) -> bool:
@@ -55,19 +55,19 @@ class ErrorRates:
 
 @dataclass(frozen=True, kw_only=True)
 class DesignOptions:
-    """Options of every design."""
+    """Options of every design; `Settings.design_options` makes them, and has the defaults."""
 
-    margin: float | None = 0.05
+    margin: float | None
     """Half the width at which to stop; None where only a budget ends the run."""
-    level: float = 0.95
+    level: float
     """The share of runs whose interval is to hold the true accuracy."""
-    seed: int = 0
-    strict: bool = False
+    seed: int
+    strict: bool
     """At least the level at every accuracy, not only on average over them."""
-    objective: str = "overall"
+    objective: str
     """What the allocation serves: the graph's accuracy (`overall`) or each predicate's (`predicate`)."""
-    error: ErrorRates = field(default_factory=ErrorRates)
-    """The known shares of wrong verdicts; without, every verdict is taken as right."""
+    error: ErrorRates
+    """The known shares of wrong verdicts; where both are 0, every verdict is taken as right."""
 
     def __post_init__(self) -> None:
         if self.margin is not None and not 0 < self.margin < 0.5:

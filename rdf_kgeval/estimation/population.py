@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import ceil
+from statistics import NormalDist
 
 import numpy as np
 
@@ -84,3 +86,14 @@ class Population:
             count = np.bincount(self.predicate[weights > 0], minlength=len(self.sizes))
             weights *= (self.sizes / np.maximum(count, 1))[self.predicate]
         return weights
+
+
+def sample_size(margin: float, level: float, accuracy: float, population: int) -> int:
+    """Return how many answers a simple random sample needs for a margin (Cochran 1977).
+
+    >>> sample_size(0.05, 0.95, 0.9, 1_000_000), sample_size(0.05, 0.95, 0.9, 100)
+    (139, 59)
+    """
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    endless = (z / margin) ** 2 * accuracy * (1 - accuracy)
+    return min(ceil(endless / (1 + (endless - 1) / population)), population)

@@ -15,7 +15,7 @@ from rdf_kgeval.evaluation.procedure import Request
 from rdf_kgeval.evaluation.state import State
 from rdf_kgeval.verdicts.log import Answer, Drawn, Judgement, Verdict, checked_note, checked_source
 
-COLUMNS = ("task", "sentence", "subject", "predicate", "object", "search")
+COLUMNS = ("task", "sentence", "subject", "predicate", "object", "search", "description", "evidence")
 WORKER = "imported"
 """The annotator where a file names none."""
 _ANSWERS = {
@@ -40,15 +40,21 @@ def task_rows(evaluation: State, requests: Iterable[Request]) -> Iterator[dict[s
     """Describe each belief for people who judge it; the task is its id."""
     for request in requests:
         question = evaluation.question(request.position)
-        s, p, o = (printable(iri(term), 500) for term in question.triple)
+        s, p, o = (printable(iri(term)) for term in question.triple)
         yield {
             "task": evaluation.belief(request.position),
-            "sentence": printable(question.sentence, 500),
+            "sentence": printable(question.sentence),
             "subject": s,
             "predicate": p,
             "object": o,
             "search": question.search,
+            "description": _lines(question.description.splitlines()),
+            "evidence": _lines(map(str, question.evidence)),
         }
+
+
+def _lines(texts: Iterable[str]) -> str:
+    return "\n".join(printable(text.strip()) for text in texts)
 
 
 def read_results(path: Path) -> list[TaskAnswer]:

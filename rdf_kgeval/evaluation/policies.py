@@ -14,10 +14,7 @@ from rdf_kgeval.common.progress import StepProgress
 from rdf_kgeval.common.types import Bools, Int8s, Int32s
 from rdf_kgeval.coupling.graph import CouplingGraph
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.inference.lookahead import Live
-
-Labels = Int8s
-"""By position in `graph.beliefs.rows`: 1 true, 0 false, -1 unknown."""
+from rdf_kgeval.inference.lookahead import Lookahead
 
 ALL_CANDIDATES = 100_000
 """Most beliefs for which greedy control looks at all of them; above, it looks at a shortlist."""
@@ -32,13 +29,13 @@ class View:
     graph: CouplingGraph
     open: Bools
     """Which beliefs may be asked."""
-    label: Labels
-    """Known and inferred labels, by the policy's own way of labelling."""
+    label: Int8s
+    """Known and inferred labels, by the policy's own way of labelling: 1 true, 0 false, -1 unknown."""
     order: Int32s
     """All beliefs in a random order that the run's seed fixes."""
     accuracy: float
     """Share of true beliefs in the seed set."""
-    live: Live | None
+    live: Lookahead | None
     """Inference, for the policies that look ahead."""
     progress: StepProgress | None = None
 
@@ -157,7 +154,7 @@ def _first(view: View, order: Int32s, k: int) -> list[int]:
     return [int(position) for position in order[chosen][:k]]
 
 
-def _apart(live: Live, ranked: Int32s, k: int) -> Iterator[int]:
+def _apart(live: Lookahead, ranked: Int32s, k: int) -> Iterator[int]:
     """Reorder candidates: first those whose gains do not depend on one another, then the others."""
     if k == 1:
         yield int(ranked[0])
@@ -197,7 +194,7 @@ class Contagion:
         )
         self._label = np.full(graph.n_beliefs, -1, np.int8)
 
-    def label(self) -> Labels:
+    def label(self) -> Int8s:
         """Return the verdicts and the labels that they passed on."""
         return self._label.copy()
 

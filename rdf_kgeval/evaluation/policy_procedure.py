@@ -9,13 +9,13 @@ from typing import Protocol
 import numpy as np
 
 from rdf_kgeval.common.progress import StepProgress
-from rdf_kgeval.common.types import Float64s, Int32s
+from rdf_kgeval.common.types import Float64s, Int8s, Int32s
 from rdf_kgeval.coupling.graph import CouplingGraph
 from rdf_kgeval.estimation.design import Estimate
-from rdf_kgeval.evaluation.policies import Contagion, Labels, Policy, View
+from rdf_kgeval.evaluation.policies import Contagion, Policy, View
 from rdf_kgeval.evaluation.procedure import Point, Request, spread
 from rdf_kgeval.inference.infer import label, normalise_class_mass
-from rdf_kgeval.inference.lookahead import Live
+from rdf_kgeval.inference.lookahead import Lookahead
 from rdf_kgeval.inference.model import UNKNOWN
 from rdf_kgeval.inference.rule_weights import updated_thetas
 from rdf_kgeval.verdicts.ledger import Finding
@@ -32,7 +32,7 @@ class Labelling(Protocol):
         """Take a verdict."""
         ...
 
-    def label(self) -> Labels:
+    def label(self) -> Int8s:
         """Return the known and the inferred labels."""
         ...
 
@@ -84,7 +84,7 @@ class PolicyProcedure:
             label=self._labelling.label(),
             order=self._order,
             accuracy=self._seed_accuracy(),
-            live=self._labelling if isinstance(self._labelling, Live) else None,
+            live=self._labelling if isinstance(self._labelling, Lookahead) else None,
             progress=progress,
         )
         return [Request(position, Drawn.CONTROL) for position in self._policy.pick(view, k)]
@@ -98,8 +98,8 @@ class PolicyProcedure:
                 return
             self._begin()
         elif outcome != AMBIGUOUS:
-            if isinstance(self._labelling, Live) and truth not in (0.0, 1.0):
-                self._labelling = Live(self._graph, self._verdicts(), self.thetas, self._threads)
+            if isinstance(self._labelling, Lookahead) and truth not in (0.0, 1.0):
+                self._labelling = Lookahead(self._graph, self._verdicts(), self.thetas, self._threads)
             else:
                 self._labelling.take(position, float(outcome))
         asked = self._outcome != NOT_ASKED
@@ -117,7 +117,7 @@ class PolicyProcedure:
 
     def expected(self) -> Float64s | None:
         """Return the expected gain of every belief that may be asked."""
-        if not isinstance(self._labelling, Live):
+        if not isinstance(self._labelling, Lookahead):
             return None
         open_ = np.flatnonzero(self._outcome == NOT_ASKED).astype(np.int32)
         x = self._labelling.x[open_]
@@ -127,7 +127,7 @@ class PolicyProcedure:
         found[open_] = pi * gains[:, 1] + (1 - pi) * gains[:, 0]
         return found
 
-    def label(self) -> Labels:
+    def label(self) -> Int8s:
         """Return the labels of the inferable set; before the seed set is complete, the verdicts."""
         return self._said() if self._labelling is None else self._labelling.label()
 
@@ -141,7 +141,7 @@ class PolicyProcedure:
         Where inference makes the labels, the classes' masses are first set right by the seed set.
         """
         labels = self.label()
-        if isinstance(self._labelling, Live):
+        if isinstance(self._labelling, Lookahead):
             asked = np.flatnonzero(self._said() >= 0).astype(np.int32)
             labels = label(normalise_class_mass(self._labelling.x, *self._masses, asked))
         size = int(group.max(initial=0)) + 1
@@ -165,7 +165,7 @@ class PolicyProcedure:
         sure = {int(self._graph.beliefs.rows[i]): float(said[i]) for i in asked}
         self.thetas = updated_thetas(self._graph, sure)
         if self._policy.labelling == "inference":
-            live = Live(self._graph, self._verdicts(), self.thetas, self._threads)
+            live = Lookahead(self._graph, self._verdicts(), self.thetas, self._threads)
             inferred = (live.label() >= 0) & (said < 0)
             if inferred.any():
                 self._masses = (self._seed_accuracy(), float(live.x[inferred].mean()))
@@ -181,7 +181,7 @@ class PolicyProcedure:
         rows = self._graph.beliefs.rows
         return {int(rows[i]): float(self._truth[i]) for i in np.flatnonzero(self._said() >= 0)}
 
-    def _said(self) -> Labels:
+    def _said(self) -> Int8s:
         return np.where(self._outcome == AMBIGUOUS, NOT_ASKED, self._outcome).astype(np.int8)
 
     def _seed_accuracy(self) -> float:
@@ -198,5 +198,5 @@ class _Said:
     def take(self, position: int, value: float) -> None:
         self._label[position] = int(value)
 
-    def label(self) -> Labels:
+    def label(self) -> Int8s:
         return self._label.copy()

@@ -1,4 +1,4 @@
-"""Say what an evaluation came to, for the graph and for each predicate."""
+"""Results of an evaluation, for the graph and for each predicate."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -29,7 +29,7 @@ class GroupResult:
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """What an evaluation came to; `kgeval evaluate --json` prints it."""
+    """The result of an evaluation; `kgeval evaluate --json` prints it."""
 
     accuracy: float | None
     """None before anything is known."""

@@ -80,7 +80,7 @@ def gold_labels(graph: CouplingGraph, labels: Mapping[Triple, bool], name: str) 
 
 
 @dataclass(frozen=True)
-class _Labels:
+class _GoldOracle:
     """Answers with the gold labels."""
 
     gold: Gold
@@ -94,7 +94,7 @@ class _Labels:
 def simulate(graph: CouplingGraph, gold: Gold, settings: Settings) -> State:
     """Evaluate with the gold labels as answers."""
     state = State(graph, settings)
-    consult(state, _Labels(gold))
+    consult(state, _GoldOracle(gold))
     return state
 
 

@@ -7,22 +7,24 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyoxigraph as ox
 
+from rdf_kgeval.beliefs.evidence import Passages
 from rdf_kgeval.beliefs.names import Names
 from rdf_kgeval.beliefs.table import Triple
 from rdf_kgeval.beliefs.terms import iri
 from rdf_kgeval.common.progress import StepProgress
 from rdf_kgeval.common.text import printable
-from rdf_kgeval.common.types import Int32s
+from rdf_kgeval.common.types import Int8s, Int32s
 from rdf_kgeval.coupling.graph import CouplingGraph
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.estimation.design import Estimate
+from rdf_kgeval.estimation.population import sample_size
 from rdf_kgeval.evaluation.methods import METHODS
-from rdf_kgeval.evaluation.policies import Greedy, Labels, Policy
+from rdf_kgeval.evaluation.policies import Greedy, Policy
 from rdf_kgeval.evaluation.policy_procedure import PolicyProcedure
 from rdf_kgeval.evaluation.procedure import Point, Procedure, Request
 from rdf_kgeval.evaluation.result import GroupResult, Result
@@ -50,8 +52,21 @@ from rdf_kgeval.verdicts.log import (
 from rdf_kgeval.verdicts.oracles import Question
 from rdf_kgeval.verdicts.votes import allocate
 
+EXPECTED, EXPECTED_WEIGHT = 0.9, 30
+"""The accuracy that is expected before anybody answers, and how many answers it counts for."""
 IDENTIFY, VERIFY = 45.0, 25.0
 """Seconds that a person needs to find out what an entity is, and to judge one triple about it."""
+
+
+class Goal(NamedTuple):
+    """The number of answers at which an evaluation will stop."""
+
+    answers: int
+    exact: bool
+
+    def __str__(self) -> str:
+        """Write it as people read it."""
+        return f"{'' if self.exact else 'about '}{self.answers:,}"
 
 
 class State:
@@ -68,6 +83,7 @@ class State:
         *,
         append: Callable[..., None] | None = None,
         names: Names | None = None,
+        passages: Callable[[], Passages] = dict,
         threads: int = 1,
         solve: Solve = solve,
     ) -> None:
@@ -79,19 +95,21 @@ class State:
             records: what the log holds.
             append: writes records to the log before they count; without it, nothing is written.
             names: labels for people.
+            passages: gives the evidence from a file, when it is first asked for.
             threads: how many threads may look ahead.
             solve: an engine's way to solve a whole model; looking ahead is done here in any case.
         """
         self.graph = graph
         self.settings = settings or Settings()
         self.names = names or Names(beliefs=graph.beliefs)
+        self._passages = passages
         self._append = append
         self._threads = threads
         self._solve = solve
         several = self.settings.several
         self._ledger = Ledger(self.settings.redundancy, self.settings.votes, weighed=several)
         self.findings: dict[int, Finding] = {}
-        """By position, what the answers come to, for beliefs with as many answers as they need."""
+        """By position, the outcome of the answers, for beliefs with as many answers as they need."""
         self._procedure = self._start()
         self.take(*records)
 
@@ -120,7 +138,7 @@ class State:
     def next(
         self, k: int = 1, without: Collection[int] = (), progress: StepProgress | None = None
     ) -> list[Request]:
-        """Up to k beliefs to ask now.
+        """Return up to k beliefs to ask now.
 
         Args:
             k: how many.
@@ -146,7 +164,7 @@ class State:
         return found
 
     def _affordable(self, without: Collection[int]) -> int:
-        """How many more verdicts the budget has, besides those that beliefs which are out need."""
+        """Return how many more verdicts the budget allows, besides those for beliefs that are out."""
         settings = self.settings
         left = settings.budget - self.n_verdicts if settings.budget else self.graph.n_beliefs * MOST_WORKERS
         left -= sum(without.values() if isinstance(without, Mapping) else map(self._ledger.missing, without))
@@ -156,7 +174,7 @@ class State:
         return max(left, 0)
 
     def _workers(self, position: int) -> int:
-        """How many annotators to show a belief to."""
+        """Return how many annotators to show a belief to."""
         settings = self.settings
         said = self.opinions_on(position)
         if said:
@@ -229,7 +247,7 @@ class State:
     def verdict(
         self, request: Request, answer: Answer | Judgement, annotator: str, *, expert: bool = False
     ) -> Verdict:
-        """An answer to a request, as the log keeps it.
+        """Return an answer to a request as the log keeps it.
 
         Raises:
             InputError: its note is too long, or its source is not the address of a web page.
@@ -257,7 +275,7 @@ class State:
         return True
 
     def position(self, belief: str) -> int:
-        """The position of a belief by its id.
+        """Find the position of a belief by its id.
 
         Raises:
             InputError: there is none, or it is not one to be evaluated.
@@ -270,7 +288,7 @@ class State:
         return position
 
     def belief(self, position: int) -> str:
-        """The id of a belief."""
+        """Return the id of a belief."""
         return self.graph.beliefs.id(int(self.graph.beliefs.rows[position]))
 
     def row(self, belief: str) -> int:
@@ -297,13 +315,34 @@ class State:
 
     def question(self, position: int) -> Question:
         """Put a belief as a question to a person."""
-        of = f" of {self.settings.budget:,}" if self.settings.budget else ""
+        number = self.n_verdicts + 1
         return Question(
             position=position,
             row=int(self.graph.beliefs.rows[position]),
             names=self.names,
-            progress=f"{self.n_verdicts + 1:,}{of}",
+            counted=lambda: f"{number:,}" + (f" of {self.goal}" if self.goal else ""),
+            passages=self._passages,
         )
+
+    @property
+    def goal(self) -> Goal | None:
+        """How many answers there will be: those of the budget, or about those that reach the margin.
+
+        A sample's size is foreseen from the accuracy that `kgeval plan` expects and, the more answers there
+        are, from them.
+        """
+        settings = self.settings
+        budget = Goal(settings.budget, exact=True) if settings.budget else None
+        if settings.margin is None or not self.sampled:
+            return budget
+        from rdf_kgeval.estimation.srs import MINIMUM  # loads scipy
+
+        right = sum(found.truth for found in self.findings.values() if found.outcome != AMBIGUOUS)
+        accuracy = (right + EXPECTED * EXPECTED_WEIGHT) / (len(self.findings) + EXPECTED_WEIGHT)
+        size = sample_size(settings.margin, settings.level, accuracy, self.graph.beliefs.n_population)
+        beliefs = max(size, min(MINIMUM, self.graph.beliefs.n_population))
+        foreseen = Goal(max(beliefs * settings.redundancy, self.n_verdicts + 1), exact=False)
+        return budget if budget and budget.answers <= foreseen.answers else foreseen
 
     @property
     def records(self) -> Sequence[LogRecord]:
@@ -311,22 +350,22 @@ class State:
         return self._ledger.records
 
     def opinions_on(self, position: int) -> Mapping[str, Verdict]:
-        """By annotator, the standing answers on a belief."""
+        """Return the standing answers on a belief, by annotator."""
         return self._ledger.said.get(position, {})
 
     def waiting(self, annotator: str) -> list[int]:
-        """Beliefs of which the annotator said something and that wait for others."""
+        """List the beliefs on which the annotator has answered and others have yet to."""
         said = self._ledger.said if self.settings.several else {}
         return [i for i, by in said.items() if annotator in by and self._ledger.missing(i)]
 
     @property
     def asked(self) -> Int32s:
-        """The beliefs of which people said what there was to say, in that order."""
+        """The beliefs with as many answers as they need, in that order."""
         return np.fromiter(self.findings, np.int32)
 
     @property
     def n_verdicts(self) -> int:
-        """How many answers stand."""
+        """The number of answers that stand."""
         return self._ledger.n_verdicts
 
     @property
@@ -335,7 +374,7 @@ class State:
         return self._ledger.agreement()
 
     def annotators(self) -> dict[str, dict[str, float | int | None]]:
-        """By name: answers, ambiguous ones, and the accuracy that agreement with others suggests."""
+        """Count answers and ambiguous ones by annotator, with the accuracy that agreement suggests."""
         return self._ledger.annotators()
 
     @property
@@ -363,11 +402,11 @@ class State:
 
     @property
     def history(self) -> list[Point]:
-        """Where the evaluation stood after each verdict."""
+        """Estimates after each verdict."""
         return self.trace()
 
     def trace(self, most: int | None = None) -> list[Point]:
-        """Where the evaluation stood after each verdict, or after `most` evenly spread ones."""
+        """Return the estimates after each verdict, or after `most` evenly spread ones."""
         return self._procedure.history(most)
 
     @property
@@ -377,7 +416,7 @@ class State:
 
     @property
     def note(self) -> str | None:
-        """What users must be told of the method, in a sentence."""
+        """A note for users about the method, in a sentence."""
         return self._procedure.note
 
     @property
@@ -387,14 +426,14 @@ class State:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Where the accuracy lies at the level asked for.
+        """The interval of the accuracy, at the level asked for.
 
         None for methods that cannot stand for one, and before the end where looking would spoil it.
         """
         return self.estimate().interval
 
     def estimate(self) -> Estimate:
-        """Accuracy and interval."""
+        """Return accuracy and interval."""
         return self._procedure.estimate(final=self.stopped is not None)
 
     @cached_property
@@ -403,7 +442,7 @@ class State:
         return self.infer()
 
     def infer(self, more: Mapping[int, float] | None = None, *, relearn: bool = False) -> Inference:
-        """What follows from all verdicts.
+        """Infer from all verdicts.
 
         Args:
             more: further verdicts by row.
@@ -417,12 +456,12 @@ class State:
         return infer_rows(self.graph, known, thetas, solve=self._solve)
 
     def known(self) -> dict[int, float]:
-        """By row, what people decided: 1 or 0, or the probability that it is true where they are weighed."""
+        """Return what people decided, by row: 1 or 0, or where they are weighed the probability of true."""
         rows = self.graph.beliefs.rows
         return {int(rows[i]): found.truth for i, found in self.findings.items() if found.outcome != AMBIGUOUS}
 
     def _at_random(self) -> list[float] | None:
-        """Sure answers on beliefs that were drawn at random; None where there are none."""
+        """Return the sure answers on beliefs that were drawn at random; None where there are none."""
         drawn = [
             float(found.outcome == TRUE)
             for found in self.findings.values()
@@ -430,12 +469,12 @@ class State:
         ]
         return drawn or None
 
-    def label(self) -> Labels:
-        """By position: 1 true, 0 false, -1 unknown, by inference from all verdicts."""
+    def label(self) -> Int8s:
+        """Label beliefs by inference from all verdicts, by position: 1 true, 0 false, -1 unknown."""
         return self.inference.label()
 
     def labels(self) -> dict[str, bool]:
-        """By belief id, every label that is not unknown."""
+        """Return every label that is not unknown, by belief id."""
         return self.inference.labels()
 
     def wrong(self) -> dict[str, Triple]:
@@ -481,7 +520,7 @@ class State:
         }
 
     def estimate_of(self, rows: Iterable[int]) -> dict[str, Any]:
-        """Beliefs, asked, accuracy and interval of those among the rows that are to be evaluated."""
+        """Estimate the accuracy of those among the rows that are to be evaluated."""
         inside = np.isin(self.graph.beliefs.rows, list(rows))
         group = np.where(inside, 0, -1).astype(np.int32)
         found = Estimate(None, None)
@@ -492,7 +531,7 @@ class State:
         return {"beliefs": size, "asked": asked, **found._asdict()}
 
     def by_class(self) -> dict[str, dict[str, Any]]:
-        """By IRI of each class in the graph, most beliefs first: the beliefs about its instances."""
+        """Estimate the accuracy of the beliefs about the instances of each class, most beliefs first."""
         beliefs = self.graph.beliefs
         found = {
             iri(beliefs.terms[class_]): self.estimate_of(
@@ -514,7 +553,7 @@ class State:
         return names, group[at]
 
     def result(self) -> Result:
-        """Return what the evaluation came to so far."""
+        """Return the result so far."""
         by_predicate = self._by_predicate()
         accuracy, interval = self.estimate()
         return Result(

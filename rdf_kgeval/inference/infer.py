@@ -9,7 +9,7 @@ import numpy as np
 from rdf_kgeval.common.types import Float64s, Int8s, Int32s
 from rdf_kgeval.coupling.graph import CouplingGraph, Thetas
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.inference.model import UNKNOWN, Posed, constraint_weights, open_to_violation, pose
+from rdf_kgeval.inference.model import UNKNOWN, PosedModel, constraint_weights, open_to_violation, pose
 from rdf_kgeval.inference.rule_weights import updated_thetas
 from rdf_kgeval.inference.solver.solve import DEFAULT_OPTIONS, Solution, Solve, SolverOptions
 from rdf_kgeval.inference.solver.solve import solve as solve_here
@@ -50,7 +50,7 @@ class Inference:
     """By row."""
     thetas: Thetas
     """Each rule's weights as they were used."""
-    posed: Posed
+    posed: PosedModel
     solution: Solution
 
     @cached_property
@@ -124,7 +124,7 @@ def infer_rows(
 
 def solve_reached(
     graph: CouplingGraph, verdicts: Mapping[int, float], thetas: Thetas, options: SolverOptions
-) -> tuple[Posed, Solution]:
+) -> tuple[PosedModel, Solution]:
     """Solve a large graph in time and space that grow with what the verdicts move.
 
     An atom that no violated constraint touches is at its minimum where it is, at its prior. So the atoms of

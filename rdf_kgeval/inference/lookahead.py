@@ -25,7 +25,7 @@ CHUNK = 4_096
 """Beliefs whose what-ifs are asked for at a time."""
 
 
-class Live:
+class Lookahead:
     """Soft truths of the beliefs to be evaluated, by position in `graph.beliefs.rows`.
 
     A what-if is kept until a verdict changes an atom on which it depends; the gain is not submodular, so a

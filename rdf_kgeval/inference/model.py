@@ -18,7 +18,7 @@ UNKNOWN = 0.5
 
 
 @dataclass(frozen=True)
-class Posed:
+class PosedModel:
     """A model, and the atom of each variable and the constraint of each row."""
 
     model: Model
@@ -42,7 +42,7 @@ def pose(
     thetas: Thetas | None = None,
     prior: Float64s | None = None,
     among: Int32s | None = None,
-) -> Posed:
+) -> PosedModel:
     """Substitute what is known and leave out the constraints that nothing can violate any more.
 
     Args:
@@ -115,7 +115,7 @@ def _reduce(
     mean: Float64s,
     unsure: Mapping[int, float],
     fixed: Bools,
-) -> Posed:
+) -> PosedModel:
     part = graph.part(rows)
     n = len(part.offset)
     row_of = np.repeat(np.arange(n), np.diff(part.start))
@@ -140,4 +140,4 @@ def _reduce(
         strength=strength,
     )
     constraint = np.flatnonzero(kept) if rows is None else rows[kept]
-    return Posed(model, atom.astype(np.int32), constraint.astype(np.int32), mean)
+    return PosedModel(model, atom.astype(np.int32), constraint.astype(np.int32), mean)

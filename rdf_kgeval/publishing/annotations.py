@@ -32,7 +32,7 @@ _LABELS = {1: "True", 0: "False", -1: "Unknown"}
 
 
 def annotate(record: Record) -> Iterator[list[str]]:
-    """Lines about beliefs, then about constraints, in chunks."""
+    """Write lines about beliefs, then about constraints, in chunks."""
     evaluation = record.evaluation
     beliefs, inference = evaluation.graph.beliefs, evaluation.inference
     label = inference.label()
@@ -52,7 +52,7 @@ def annotate(record: Record) -> Iterator[list[str]]:
 
 
 def _chosen(record: Record, label: Int8s) -> Bools:
-    """Which beliefs are annotated, by position."""
+    """Choose the beliefs to annotate, by position."""
     which = record.options.annotations
     asked = np.zeros(len(label), bool)
     asked[record.evaluation.asked] = True
@@ -65,7 +65,7 @@ def _chosen(record: Record, label: Int8s) -> Bools:
 
 
 def _atoms(record: Record, constraints: Int32s) -> tuple[Int64s, Int32s, Bools]:
-    """Where each constraint's beliefs begin, the beliefs, and which are heads; others are left out."""
+    """Return where each constraint's beliefs begin, the beliefs, and which are heads; leave out others."""
     graph = record.evaluation.graph
     sizes = np.diff(graph.start)[constraints]
     first = np.concatenate([[0], np.cumsum(sizes)])
@@ -97,7 +97,7 @@ def _lines(
     evidence: Evidence,
     digests: UInt8s,
 ) -> Iterator[str]:
-    """Each described belief's statement and, if it is among `rows`, its annotation; fills in the digests."""
+    """Write each described belief's statement and, if it is among `rows`, its annotation; fill in digests."""
     state = _STATE_FORMS[record.options.form]
     votes = _votes(record)
     truth = np.round(record.evaluation.inference.x, 4)
@@ -169,7 +169,7 @@ _STATE_FORMS = {
 
 
 def _votes(record: Record) -> dict[int, list[Verdict]]:
-    """By row, the answers that stand, in the order of the log."""
+    """Return the answers that stand by row, in the order of the log."""
     votes: dict[int, list[Verdict]] = {}
     for verdict in standing(record.evaluation.records):
         votes.setdefault(record.evaluation.graph.beliefs.row(verdict.belief), []).append(verdict)
@@ -196,7 +196,7 @@ def _constraint_lines(
     digests: UInt8s,
     is_head: Bools,
 ) -> Iterator[str]:
-    """Each constraint's rules and statements; `digests[start[i]:start[i + 1]]` name the latter."""
+    """Write each constraint's rules and statements; `digests[start[i]:start[i + 1]]` name the latter."""
     graph, end = record.evaluation.graph, record.end
     rules = [record.digest_name("rule", rule.id) for rule in graph.rules]
     roles = [f" <{KGE}premise> <{record.base}statement/", f" <{KGE}conclusion> <{record.base}statement/"]

@@ -20,11 +20,11 @@ SOFTWARE = "https://w3id.org/rdf-kgeval/software/"
 
 
 def head(record: Record, result: Result) -> Iterator[str]:
-    """The lines of a record that are not about single beliefs.
+    """Write the lines of a record that are not about single beliefs.
 
     Args:
         record: names.
-        result: what the evaluation came to.
+        result: the result of the evaluation.
     """
     verdicts = standing(record.evaluation.records)
     yield from record.describe(record.graph, _itself(record, verdicts))
@@ -141,7 +141,7 @@ def _activity(record: Record, result: Result, verdicts: list[Verdict]) -> Iterat
 
 
 def _inputs(record: Record) -> list[tuple[str, list[tuple[str, str]]]]:
-    """What was used, by digest; of a path only the file's name is published."""
+    """Write what was used, by digest; of a path only the file's name is published."""
     origin = record.origin
     files = [(file.role, file.name, file.sha256) for file in (*origin.files, *origin.ontologies)]
     if record.evaluation.graph.rules:

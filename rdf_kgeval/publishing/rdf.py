@@ -39,7 +39,7 @@ def make_record(
     *,
     quads: bool = True,
 ) -> Record:
-    """The record of an evaluation.
+    """Make the record of an evaluation.
 
     Args:
         evaluation: what to publish.
@@ -56,7 +56,7 @@ def make_record(
 
 
 def lines_of(record: Record, progress: Progress = lambda *_: None) -> Iterator[str]:
-    """The record as N-Quads (or N-Triples), a chunk of whole lines at a time, always in the same order."""
+    """Yield the record as N-Quads (or N-Triples), in chunks of whole lines, always in the same order."""
     chunk = "".join(head(record, record.evaluation.result()))
     triples = chunk.count(record.end)
     yield chunk
@@ -69,7 +69,7 @@ def lines_of(record: Record, progress: Progress = lambda *_: None) -> Iterator[s
 
 
 def format_of(path: Path) -> ox.RdfFormat:
-    """The format that a file's name asks for.
+    """Return the format that a file's name asks for.
 
     Raises:
         InputError: it is none in which a record can be written.
@@ -120,7 +120,7 @@ def _write(record: Record, file: IO[bytes], rdf_format: ox.RdfFormat, progress: 
 
 
 def to_rdf(evaluation: State, options: RecordOptions | None = None) -> "rdflib.Dataset":
-    """The record of an evaluation as an rdflib Dataset, in a named graph.
+    """Convert an evaluation to an rdflib Dataset with the record in a named graph.
 
     Args:
         evaluation: what to publish.

@@ -115,7 +115,7 @@ class Record:
         return iri_term(base)[1:-1]
 
     def name(self, kind: str, of: str | int = "") -> str:
-        """The IRI of a thing of the record, as a term."""
+        """Return the IRI of a thing of the record, as a term."""
         return f"<{self.base}{kind}/{of}>" if of != "" else f"<{self.base}{kind}>"
 
     @cached_property
@@ -134,24 +134,24 @@ class Record:
         return f" {self.graph} .\n" if self.quads else " .\n"
 
     def digest_name(self, kind: str, of: str) -> str:
-        """The IRI of a thing that is named by a digest of its own name."""
+        """Return the IRI of a thing that is named by a digest of its own name."""
         return self.name(kind, hashlib.sha256(of.encode()).hexdigest()[:16])
 
     def annotator(self, name: str) -> str:
-        """An annotator's IRI, from which the name cannot be told without the run."""
+        """Return an annotator's IRI, which gives the name away only to who has the run."""
         return self.digest_name("annotator", f"{self.key} {name}")
 
     def term(self, term: str) -> str:
-        """A term as it is published: blank nodes get IRIs."""
+        """Return a term as it is published: blank nodes get IRIs."""
         return self.name("blank", urllib.parse.quote(term[2:], safe="")) if term[0] == "_" else term
 
     def triple(self, row: int) -> Triple:
-        """The triple of a row as it is published."""
+        """Return the triple of a row as it is published."""
         s, p, o = self.evaluation.graph.beliefs.triple(row)
         return (self.term(s), p, self.term(o)) if s[0] == "_" or o[0] == "_" else (s, p, o)
 
     def describe(self, subject: str, properties: Properties) -> Iterator[str]:
-        """Lines about a subject."""
+        """Write lines about a subject."""
         for predicate, value in properties:
             yield f"{subject} <{predicate}> {value}{self.end}"
 
@@ -163,22 +163,22 @@ def _fields(record: LogRecord) -> dict[str, Any]:
 
 
 def text(value: str) -> str:
-    """A string as a term."""
+    """Write a string as a term."""
     return str(ox.Literal(value))
 
 
 def integer(value: int) -> str:
-    """A whole number as a term."""
+    """Write a whole number as a term."""
     return f'"{value}"^^<{XSD}integer>'
 
 
 def decimal(value: float) -> str:
-    """A number as a term that reads back as the same number."""
+    """Write a number as a term that reads back as the same number."""
     return f'"{Decimal(repr(float(value))):f}"^^<{XSD}decimal>'
 
 
 def moment(value: str) -> str | None:
-    """A time of the verdict log as a term in UTC, if it is one; such terms sort by time."""
+    """Write a time of the verdict log as a term in UTC, if it is one; such terms sort by time."""
     try:
         found = datetime.fromisoformat(value)
         found = found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
@@ -188,5 +188,5 @@ def moment(value: str) -> str | None:
 
 
 def moments(verdicts: Iterable[Verdict]) -> list[str]:
-    """The times of verdicts as terms, the first one first."""
+    """Write the times of verdicts as terms, the first one first."""
     return sorted(filter(None, (moment(verdict.time) for verdict in verdicts)))

@@ -46,7 +46,7 @@ class Target:
         progress: Progress = lambda *_: None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> int:
-        """Put a record in place of the one that the graph holds; how many triples it has.
+        """Replace the record that the graph holds, and return the number of triples of the new one.
 
         Raises:
             InputError: the graph holds something else than a record.
@@ -94,7 +94,7 @@ class Target:
         return bool(found) and self._count(self.graph) == triples
 
     def _refuse_others(self) -> None:
-        """Only a graph that is empty, or one record and nothing else, is replaced."""
+        """Refuse to replace anything but an empty graph, or one record and nothing else."""
         found = self._count(self.graph)
         stated = self._query.select(
             f"SELECT ?n WHERE {{ GRAPH {self.graph} {{ ?record a <{DQV}QualityMetadata> ; "
@@ -112,7 +112,7 @@ class Target:
 
 
 def batches(chunks: Iterable[str]) -> Iterator[tuple[str, int]]:
-    """Lines of N-Triples as SPARQL triples, so many at a time, and how many they are."""
+    """Yield lines of N-Triples as SPARQL triples, in batches with their sizes."""
     batch: list[str] = []
     size = 0
     for chunk in chunks:
@@ -127,7 +127,7 @@ def batches(chunks: Iterable[str]) -> Iterator[tuple[str, int]]:
 
 
 def as_sparql(line: str) -> str:
-    r"""A line of N-Triples for an update.
+    r"""Convert a line of N-Triples for an update.
 
     SPARQL replaces \u escapes before it looks at anything else, be it after an escaped backslash; so the u
     that follows one is escaped itself.

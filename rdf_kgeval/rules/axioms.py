@@ -197,7 +197,7 @@ def _is_iri(node: Any) -> bool:
 
 
 def _is_user(node: Any) -> bool:
-    """Whether a node is an IRI outside the vocabularies of RDF, RDFS, OWL and XSD."""
+    """Return whether a node is an IRI outside the vocabularies of RDF, RDFS, OWL and XSD."""
     return _is_iri(node) and not str(node).startswith((*_VOCABULARIES, KGE))
 
 

@@ -137,7 +137,7 @@ def _parse(text: str) -> Construct:
 
 
 def _beyond(branch: Branch, part: Filter) -> bool:
-    """Whether a filter uses a variable that only an engine binds; it is then left to the engine."""
+    """Return whether a filter uses a variable that only an engine binds; it is then left to the engine."""
     beyond = any(term.startswith("?") and term not in branch.bound for term in operands(part))
     branch.more |= beyond
     return beyond

@@ -9,6 +9,7 @@ import rdflib
 from rdflib import RDF
 
 from rdf_kgeval.beliefs.terms import to_rdflib
+from rdf_kgeval.common.disk import read_bytes
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.sources.files import FORMATS, check_xml, syntax_message
@@ -25,13 +26,7 @@ def read_document(path: Path) -> rdflib.Graph:
         raise InputError(
             f"{printable(str(path))} has no suffix of an RDF file; name it one of {', '.join(FORMATS)}"
         )
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError(
-            f"{printable(str(path))} cannot be read ({error.strerror}); check the path"
-        ) from error
-    return parse_document(data, known, str(path), path.absolute().as_uri())
+    return parse_document(read_bytes(path), known, str(path), path.absolute().as_uri())
 
 
 def parse_document(data: bytes, form: ox.RdfFormat, name: str, base: str) -> rdflib.Graph:
@@ -57,20 +52,6 @@ def parse_document(data: bytes, form: ox.RdfFormat, name: str, base: str) -> rdf
             f"{printable(name)}: it is not valid ({printable(str(error), 160)}); correct it"
         ) from error
     return graph
-
-
-def read_text(path: Path) -> str:
-    """Read a file of UTF-8 text."""
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(
-            f"{printable(str(path))} cannot be read ({error.strerror}); check the path"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{printable(str(path))} is not UTF-8 text ({error.reason}); save it as UTF-8"
-        ) from error
 
 
 def read_list(graph: rdflib.Graph, head: Any) -> list[Any]:

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from rdf_kgeval.beliefs.names import readable
 from rdf_kgeval.beliefs.terms import parse_term
+from rdf_kgeval.common.disk import read_text
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.rules.documents import read_text
 from rdf_kgeval.rules.expressions import TemplateError
 from rdf_kgeval.rules.rule import Measures, Pattern, Rule, RuleOrigin, verbalise
 

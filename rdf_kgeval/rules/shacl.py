@@ -238,7 +238,7 @@ class _Shapes:
 
 
 def _is_implied(target: Branch, branch: Branch, other: str) -> bool:
-    """Whether the body already has the triple of the target, which another would only repeat."""
+    """Return whether the body already has the triple of the target, which another would only repeat."""
     return not branch.more and any(
         all(other == wanted or wanted == term for wanted, term in zip(pattern, own, strict=True))
         for pattern in target.body

@@ -19,11 +19,11 @@ from typing import Any
 
 import rdflib
 
+from rdf_kgeval.common.disk import read_text
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.namespaces import KGE
 from rdf_kgeval.rules.construct import Branch, Construct, parse_construct
-from rdf_kgeval.rules.documents import read_text
 from rdf_kgeval.rules.expressions import TemplateError
 from rdf_kgeval.rules.rule import Measures, Pattern, Rule, RuleOrigin, variables
 
@@ -96,18 +96,23 @@ def _check(key: str, found: dict[str, str], line: int) -> None:
     if key in ("latent", "denial") and value not in ("true", "false"):
         raise TemplateError(f"its {key} is {printable(value, 40)!r}; write true or false", line)
     if key in ("weight", "confidence", *_MEASURES):
-        share = key not in ("weight", "support")
-        top = " to 1" if share else " up"
-        try:
-            number = float(value)
-        except ValueError:
-            number = -1.0
-        if not 0 <= number < float("inf") or (share and number > 1):
-            raise TemplateError(
-                f"its {key} is {printable(value, 40)!r}; write a number from 0{top}, such as 0.9", line
-            )
+        _number(key, value, line, share=key not in ("weight", "support"))
     if "weight" in found and "confidence" in found:
         raise TemplateError("it states a weight and a confidence; keep one of them", line)
+
+
+def _number(key: str, value: str, line: int | None = None, *, share: bool) -> float:
+    """Read a number from 0 up, or from 0 to 1 where it is a share."""
+    try:
+        number = float(value)
+    except ValueError:
+        number = -1.0
+    if 0 <= number < float("inf") and not (share and number > 1):
+        return number
+    top = " to 1" if share else " up"
+    raise TemplateError(
+        f"its {key} is {printable(value, 40)!r}; write a number from 0{top}, such as 0.9", line
+    )
 
 
 def _unquoted(value: str) -> str:
@@ -185,13 +190,5 @@ def strength(graph: rdflib.Graph, node: Any) -> tuple[float | None, float | None
     if not stated:
         return None, None
     name, value = stated[0]
-    try:
-        number = float(str(value))
-    except ValueError:
-        number = -1.0
-    if not 0 <= number < float("inf") or (name == "confidence" and number > 1):
-        top = " to 1" if name == "confidence" else " up"
-        raise TemplateError(
-            f"its kge:{name} is {printable(str(value), 40)!r}; write a number from 0{top}, such as 0.9"
-        )
+    number = _number(f"kge:{name}", str(value), share=name == "confidence")
     return (number, None) if name == "weight" else (None, number)

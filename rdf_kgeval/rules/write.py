@@ -59,7 +59,8 @@ def write_shacl(rules: Sequence[Rule], file: Path) -> None:
         raise InputError(f"{printable(str(file))} is to hold SHACL rules; give it a name that ends in .ttl")
     check_absent(file)
     try:
-        file.write_text(to_shacl(rules), encoding="utf-8")
+        with replacing(file) as new:
+            new.write_text(to_shacl(rules), encoding="utf-8")
     except OSError as error:
         raise InputError(
             f"{printable(str(file))} cannot be written ({error.strerror}); choose another file"

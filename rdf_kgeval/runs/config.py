@@ -46,7 +46,7 @@ class ScopeConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LabelConfig:
+class NameConfig:
     """Where names for people come from."""
 
     properties: tuple[str, ...] = ()
@@ -82,7 +82,7 @@ class RunConfig:
     endpoint: str | None = None
     """URL of the endpoint, with secrets redacted."""
     scope: ScopeConfig = field(default_factory=ScopeConfig)
-    labels: LabelConfig = field(default_factory=LabelConfig)
+    labels: NameConfig = field(default_factory=NameConfig)
     notes: tuple[str, ...] = ()
     """Sentences that the user should know about the sources."""
     memory_limit: int | None = None
@@ -127,7 +127,7 @@ class RunConfig:
                 discover=entries.get("discover", False),
                 endpoint=entries["endpoint"],
                 scope=ScopeConfig(**{**scope, "predicates": tuple(scope["predicates"])}),
-                labels=LabelConfig(**{**labels, "properties": tuple(labels["properties"])}),
+                labels=NameConfig(**{**labels, "properties": tuple(labels["properties"])}),
                 notes=tuple(entries["notes"]),
                 memory_limit=entries["memory_limit"],
                 sha256=entries["sha256"],

@@ -28,7 +28,7 @@ from rdf_kgeval.runs.config import (
     ONTOLOGY,
     InPlaceConfig,
     InputFile,
-    LabelConfig,
+    NameConfig,
     RunConfig,
     ScopeConfig,
     digests,
@@ -36,7 +36,7 @@ from rdf_kgeval.runs.config import (
 )
 from rdf_kgeval.runs.discovery import propose_rules
 from rdf_kgeval.runs.drawing import draw_first
-from rdf_kgeval.runs.drawn import save_graph
+from rdf_kgeval.runs.drawn_graph import save_graph
 from rdf_kgeval.runs.layout import RunLayout
 from rdf_kgeval.sources.load import Loaded, Sources, load
 
@@ -60,7 +60,7 @@ class Coupling:
     """What grounds the rules."""
 
     def read(self) -> list[Rule]:
-        """All rules, of the ontologies first."""
+        """Read all rules, of the ontologies first."""
         from rdf_kgeval.rules.dialects import read_rules
         from rdf_kgeval.rules.ontology import read_ontology  # with rdflib, which an opened run does not need
 
@@ -204,7 +204,7 @@ def _config(coupling: Coupling, loaded: Loaded, lang: str) -> RunConfig:
             graph=scope.graph,
             query=scope.query.text if scope.query else None,
         ),
-        labels=LabelConfig(properties=tuple(sources.label_properties), lang=lang),
+        labels=NameConfig(properties=tuple(sources.label_properties), lang=lang),
         notes=tuple(loaded.notes),
         accounts=loaded.beliefs.accounts,
         in_place=in_place,
@@ -215,7 +215,7 @@ def _config(coupling: Coupling, loaded: Loaded, lang: str) -> RunConfig:
 
 @contextmanager
 def _workshop(folder: Path) -> Iterator[Path]:
-    """A directory beside the final one, for one process at a time; what a stopped pull fetched stays."""
+    """Open a directory beside the final one, for one process at a time; keep what a stopped pull fetched."""
     layout = RunLayout(folder).unfinished
     partial = layout.folder
     lock = _lock(layout, folder)

@@ -1,4 +1,4 @@
-"""Propose rules for a graph where the user gives none."""
+"""Default rules, where the user gives none."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -23,7 +23,7 @@ _WALKS = 5e8
 
 
 def propose_rules(beliefs: Beliefs, progress: Progress = lambda *_: None) -> tuple[list[Rule], Sequence[str]]:
-    """The axioms that a graph states about itself and rules mined from it, the surest first, and notes."""
+    """Propose the axioms that a graph states about itself and rules mined from it, with notes."""
     axioms, notes = _own_axioms(beliefs)
     options = mining_options()
     if len(beliefs) < options.min_support:
@@ -50,7 +50,7 @@ def propose_rules(beliefs: Beliefs, progress: Progress = lambda *_: None) -> tup
 
 
 def mining_options() -> "MiningOptions":
-    """How rules are mined for users who did not ask for it: within a minute or so."""
+    """Return options to mine rules for users who did not ask for it: within a minute or so."""
     from rdf_kgeval.rules.mining.options import MiningOptions
 
     return MiningOptions(max_length=2, max_walks=_WALKS, max_per_head=10, max_groundings=100_000)

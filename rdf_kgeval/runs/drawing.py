@@ -10,7 +10,7 @@ from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import EndpointError, RunError
 from rdf_kgeval.rules.rule import Rule, to_json
 from rdf_kgeval.runs.config import InPlaceConfig
-from rdf_kgeval.runs.drawn import make_graph, of_draws, read_drawn_rules, save_graph
+from rdf_kgeval.runs.drawn_graph import couple_drawn, of_draws, read_drawn_rules, save_graph
 from rdf_kgeval.runs.layout import RunLayout
 from rdf_kgeval.runs.run import Run
 from rdf_kgeval.sources.draws.log import DrawLog, accounts_of
@@ -73,7 +73,7 @@ def draw_more(run: Run, short: Iterable[str], endpoint: Endpoint | None, progres
     try:
         with DrawLog(run.layout.draws) as log:
             _sampler(run, drawn, log, endpoint, progress).extend(short)
-            graph = make_graph(run.layout, log.records, drawn.max_groundings, run.beliefs.prefixes)
+            graph = couple_drawn(run.layout, log.records, drawn.max_groundings, run.beliefs.prefixes)
     except EndpointError as error:
         raise type(error)(
             f"{error} (the sample is used up and more must be drawn; all answers are kept: the same command "
@@ -90,7 +90,7 @@ def look_for_changes(run: Run, endpoint: Endpoint | None, progress: Progress) ->
         with DrawLog(run.layout.draws) as log:
             found = _sampler(run, drawn, log, endpoint, progress).notice_change()
             prefixes = run.beliefs.prefixes
-            graph = make_graph(run.layout, log.records, drawn.max_groundings, prefixes) if found else None
+            graph = couple_drawn(run.layout, log.records, drawn.max_groundings, prefixes) if found else None
     except EndpointError as error:
         return f"whether the store has changed since it was counted is not known: {error}"
     if graph:
@@ -114,8 +114,7 @@ def _sampler(
                 f"the run {printable(str(run.folder))} does not keep the secret in the endpoint's URL; go on "
                 "with kgeval evaluate --endpoint URL --in-place --run"
             )
-        deadline = max(600.0, drawn.timeout)
-        retry = RetryPolicy(timeout=drawn.timeout, deadline=deadline, rate=drawn.rate)
+        retry = RetryPolicy(timeout=drawn.timeout, rate=drawn.rate)
         endpoint = Endpoint(config.endpoint, retry=retry)
     query = config.scope.query
     scope = Scope(

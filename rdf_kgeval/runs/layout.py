@@ -51,6 +51,11 @@ class RunLayout:
         return self.folder / "guidelines.md"
 
     @property
+    def evidence(self) -> Path:
+        """Passages for people who judge, as CSV."""
+        return self.folder / "evidence.csv"
+
+    @property
     def exported(self) -> Path:
         """The ids of tasks that were given to other tools."""
         return self.folder / "exported.txt"
@@ -82,5 +87,5 @@ class RunLayout:
 
     @staticmethod
     def after_draws(part: Path) -> Path:
-        """The file in a part that says after how many draws it was made."""
+        """Return the file in a part that says after how many draws it was made."""
         return part / "after-draws"

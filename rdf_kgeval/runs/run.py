@@ -8,12 +8,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from rdf_kgeval.beliefs.evidence import Passages, read_passages
 from rdf_kgeval.beliefs.names import Names
 from rdf_kgeval.beliefs.prefixes import Prefixes
 from rdf_kgeval.beliefs.table import Beliefs, Role
-from rdf_kgeval.common.disk import sha256_of
+from rdf_kgeval.common.disk import read_plain, read_text, sha256_of, write_text
 from rdf_kgeval.common.memory import Space
-from rdf_kgeval.common.text import printable
+from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.common.validation import checked
 from rdf_kgeval.coupling.graph import CouplingGraph
 from rdf_kgeval.engines.engine import LOCAL, Engine
@@ -72,6 +73,25 @@ class Run:
                     "to"
                 )
 
+    def exported(self) -> list[str]:
+        """Return the ids of the tasks that were given to other tools.
+
+        Raises:
+            RunError: their file is damaged.
+        """
+        path = self.layout.exported
+        try:
+            return read_plain(path).decode().split() if os.path.lexists(path) else []
+        except (OSError, UnicodeDecodeError) as error:
+            raise RunError(
+                f"{printable(str(path))} is damaged; restore it from a copy, or remove it, and export anew"
+            ) from error
+
+    def add_exported(self, tasks: Iterable[str]) -> None:
+        """Keep the ids of tasks that are given to another tool."""
+        every = sorted({*self.exported(), *tasks})
+        write_text(self.layout.exported, "".join(f"{task}\n" for task in every))
+
     def check_sources(self, sources: Sources) -> None:
         """Raise an error if these are not the sources that the run was made from."""
         files = [
@@ -108,9 +128,31 @@ class Run:
         chosen = self.config.labels
         return Names(beliefs=self.beliefs, properties=chosen.properties, lang=chosen.lang)
 
+    def passages(self) -> Passages:
+        """Return the evidence that the run's owner gave in a file."""
+        return self._passages
+
+    @cached_property
+    def _passages(self) -> Passages:
+        path = self.layout.evidence
+        return read_passages(path) if os.path.lexists(path) else {}
+
+    def keep_evidence(self, file: Path) -> str:
+        """Keep a file of evidence in place of one that is there; return what it is about, in a sentence.
+
+        Raises:
+            InputError: it is not what `read_passages` reads, or cannot be written.
+        """
+        passages = read_passages(file)
+        write_text(self.layout.evidence, read_text(file))
+        strange = sum(self.beliefs.find(*triple) is None for triple in passages)
+        name = printable(str(file))
+        more = f"; {plural(strange, 'triple')} of {name} not found in the graph" if strange else ""
+        return f"evidence for {plural(len(passages) - strange, 'triple')}{more}"
+
 
 def open_run(folder: Path, engine: Engine = LOCAL) -> Run:
-    """Open a run directory that `create_run` made, with an engine to solve its models.
+    """Open a run directory that `pipeline.prepare` made, with an engine to solve its models.
 
     Raises:
         RunError: it is none, or a file of it is missing or was changed.
@@ -119,7 +161,7 @@ def open_run(folder: Path, engine: Engine = LOCAL) -> Run:
     check_digests(folder, config)
     prefixes = Prefixes(config.prefixes or ())
     if config.in_place:
-        from rdf_kgeval.runs.drawn import load_graph, of_draws  # they need compiled kernels
+        from rdf_kgeval.runs.drawn_graph import load_graph, of_draws  # they need compiled kernels
 
         graph = load_graph(layout, config.in_place.max_groundings, prefixes)
         config = of_draws(config, layout, graph.beliefs)

@@ -162,7 +162,7 @@ class _Fetch:
         return sorted(self._folder.glob(f"{self._stem}{kind}-*.nt"))
 
     def is_current(self) -> bool:
-        """Whether the store still has a sample of the saved rows."""
+        """Return whether the store still has a sample of the saved rows."""
         pages = self.pages()
         if not pages:
             return True

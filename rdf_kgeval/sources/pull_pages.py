@@ -92,5 +92,5 @@ class Tally:
         return self.renumbered and self.pages > 1
 
     def has_named_rows_of(self, other: "Tally") -> bool:
-        """Whether all rows without a blank node in another tally are in this one."""
+        """Return whether all rows without a blank node in another tally are in this one."""
         return bool(np.isin(np.array(other._named), np.array(self._named)).all())

@@ -27,6 +27,7 @@ from rdf_kgeval.beliefs.prefixes import Prefixes, is_iri, nearest
 from rdf_kgeval.beliefs.sparql import BeliefStore
 from rdf_kgeval.beliefs.table import Beliefs, Role, Triple
 from rdf_kgeval.beliefs.terms import iri, iri_term, oxigraph_text, rdflib_term
+from rdf_kgeval.common.disk import read_text
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.common.types import UInt8s
 from rdf_kgeval.errors import InputError
@@ -144,13 +145,7 @@ def did_you_mean(wanted: str, prefixes: Prefixes, beliefs: Beliefs) -> str:
 
 def read_scope_query(path: Path) -> ScopeQuery:
     """Read and check the query in a file."""
-    name = printable(str(path))
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise InputError(f"the scope query {name} cannot be read: {reason}") from error
-    return parse_scope_query(text, name)
+    return parse_scope_query(read_text(path), printable(str(path)))
 
 
 def parse_scope_query(text: str, name: str = "the scope query") -> ScopeQuery:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyoxigraph as ox
 
 from rdf_kgeval.beliefs.table import Triple
-from rdf_kgeval.beliefs.terms import iri_term, oxigraph_text, parse_term
+from rdf_kgeval.beliefs.terms import cell_term, oxigraph_text, parse_term
 from rdf_kgeval.common.disk import read_text
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
@@ -108,19 +108,9 @@ def _read_csv(path: Path) -> dict[Triple, bool]:
                 continue
             if label not in _LABELS:
                 raise InputError(f"{where}: the label {printable(label, 40)!r} is not 1 or 0; correct it")
-            s, p, o = (_term(row[c], where) for c in _COLUMNS[:3])
+            s, p, o = (cell_term(row[c], where) for c in _COLUMNS[:3])
             if gold.setdefault((s, p, o), _LABELS[label]) != _LABELS[label]:
                 raise InputError(f"{where}: the same triple has another label above; keep one of them")
     except csv.Error as error:
         raise InputError(f"{name}, line {rows.line_num}: not valid CSV: {error}; correct it") from error
     return gold
-
-
-def _term(text: str | None, where: str) -> str:
-    text = (text or "").strip()
-    try:
-        return str(parse_term(text)) if text.startswith(("<", "_:", '"')) else iri_term(text)
-    except (SyntaxError, ValueError, InputError) as error:
-        raise InputError(
-            f"{where}: {printable(text, 120)!r} is neither an IRI nor an N-Triples term; correct it"
-        ) from error

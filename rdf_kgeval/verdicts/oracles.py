@@ -9,7 +9,7 @@ import re
 import sys
 import urllib.parse
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from importlib import import_module
@@ -22,8 +22,13 @@ from rdf_kgeval.errors import InputError
 from rdf_kgeval.verdicts.log import Answer, Judgement, checked_note, checked_source
 
 if TYPE_CHECKING:
-    from rdf_kgeval.beliefs.names import Names
+    from rdf_kgeval.beliefs.evidence import Evidence, Passages
+    from rdf_kgeval.beliefs.names import Names, Part
     from rdf_kgeval.beliefs.table import Triple
+
+
+LONGEST_SEARCH = 300
+"""Characters of a sentence to search the web for."""
 
 
 class Wish(StrEnum):
@@ -42,8 +47,10 @@ class Question:
     """Its place among the beliefs to be evaluated."""
     row: int
     names: "Names"
-    progress: str
-    """Number of the question, such as "12 of 140"."""
+    counted: Callable[[], str] = field(default=str, repr=False)
+    """Gives the number of the question."""
+    passages: Callable[[], "Passages"] = field(default=dict, repr=False)
+    """Gives the evidence from a file, if there is one."""
 
     @cached_property
     def triple(self) -> "Triple":
@@ -53,12 +60,40 @@ class Question:
     @cached_property
     def sentence(self) -> str:
         """Return the belief in words."""
-        return self.names.sentence(self.row)
+        return "".join(part.text for part in self.parts)
+
+    @cached_property
+    def parts(self) -> "list[Part]":
+        """Return the sentence in parts, so that a page can keep scripts apart."""
+        return self.names.parts(self.triple)
+
+    @cached_property
+    def descriptions(self) -> tuple[tuple[str, str], ...]:
+        """Return names of subject, predicate and object with what the graph says that they are."""
+        said = ((term, self.names.description(term)) for term in dict.fromkeys(self.triple))
+        return tuple((self.names.name(term), text) for term, text in said if text)
+
+    @property
+    def description(self) -> str:
+        """Return what the graph says that subject, predicate and object are, a line for each; often empty."""
+        return "\n".join(f"{name}: {' '.join(text.split())}" for name, text in self.descriptions)
+
+    @cached_property
+    def evidence(self) -> "tuple[Evidence, ...]":
+        """Return where the belief comes from: passages of a file, then what the graph says; often empty."""
+        from rdf_kgeval.beliefs.evidence import evidence_of
+
+        return evidence_of(self.names, self.row, self.passages())
+
+    @cached_property
+    def progress(self) -> str:
+        """Return the number of the question, such as "12 of about 140"."""
+        return self.counted()
 
     @property
     def search(self) -> str:
         """Return the address of a web search for what the belief says."""
-        return "https://duckduckgo.com/?" + urllib.parse.urlencode({"q": self.sentence})
+        return "https://duckduckgo.com/?" + urllib.parse.urlencode({"q": self.sentence[:LONGEST_SEARCH]})
 
 
 class Oracle(Protocol):
@@ -139,23 +174,37 @@ class PromptOracle:
     def ask(self, question: Question) -> Answer | Judgement | Wish:
         """Show the belief and read an answer or wish, or its first letter; the end of input quits."""
         note = source = None
-        self._show(f"\n{question.progress}: {printable(question.sentence, 300)}")
-        self._show(f"  {printable(' '.join(question.triple), 500)}")
-        self._show(f"  {question.search}")
+        cut = self._put(question, whole=False)
         while True:
-            word = self._read("true, false, ambiguous, note, skip, undo or quit [t/f/a/n/s/u/q]? ")
+            more, m = (", more", "/m") if cut else ("", "")
+            word = self._read(f"true, false, ambiguous, note, skip, undo{more} or quit [t/f/a/n/s/u{m}/q]? ")
             if word is None:
                 return Wish.QUIT
             word = word.lower()
             if word in ("note", "n"):
                 note = self._read_checked("note, in a line (empty for none): ", checked_note)
                 source = self._read_checked("web page that says so (empty for none): ", checked_source)
+            if word in ("more", "m"):
+                self._put(question, whole=True)
             for answer in Answer:
                 if word in (answer, answer[0]):
                     return Judgement(answer=answer, note=note, source=source)
             for wish in Wish:
                 if word in (wish, wish[0]):
                     return wish
+
+    def _put(self, question: Question, *, whole: bool) -> bool:
+        """Show a question; return whether anything of it was cut."""
+        evidence = [f"evidence: {piece}" for piece in question.evidence]
+        lines = [
+            (f"\n{printable(question.progress)}: ", question.sentence, 300),
+            ("  ", " ".join(question.triple), 500),
+            *(("  ", line, 300) for line in (*question.description.splitlines(), *evidence)),
+        ]
+        for before, text, width in lines:
+            self._show(before + printable(text, None if whole else width))
+        self._show(f"  {question.search}")
+        return any(len(text) > width for _, text, width in lines)
 
     def _read_checked(self, prompt: str, check: Callable[[str], str | None]) -> str | None:
         """Read a line until it passes a check."""

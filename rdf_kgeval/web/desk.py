@@ -37,6 +37,8 @@ SPARE = 8
 """Beliefs kept ready besides two for each person."""
 PATIENCE = 0.05
 """Seconds that a person may wait for control to look at the last answer before it picks."""
+LONGEST_THOUGHT = 20.0
+"""Seconds that a person may wait for the next beliefs to be chosen before the page says so."""
 
 
 class Desk:
@@ -91,6 +93,11 @@ class Desk:
                 await asyncio.wait_for(self._at_rest.wait(), PATIENCE)
         if person.asked is None and not person.writing:
             self._hand_out(person)
+        if person.asked is None and not person.writing and not self._at_rest.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._at_rest.wait(), LONGEST_THOUGHT)
+            if person.asked is None and not person.writing:
+                self._hand_out(person)
         return person.asked.card if person.asked else None
 
     async def answer(self, name: str, belief: str, turn: int, answer: Answer | Judgement) -> bool:
@@ -146,6 +153,11 @@ class Desk:
             person.skipped.add(person.asked.request.position)
             self._release(person)
             self._wake()
+
+    @property
+    def thinking(self) -> bool:
+        """Return whether the next beliefs are being chosen."""
+        return not self._at_rest.is_set()
 
     @property
     def waiting(self) -> int:
@@ -295,7 +307,7 @@ class Desk:
         settings = evaluation.settings
         status = Status(
             verdicts=evaluation.n_verdicts,
-            budget=settings.budget,
+            goal=evaluation.goal,
             estimate=evaluation.estimate(),
             level=settings.level,
             stopped=stopped,

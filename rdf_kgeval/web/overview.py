@@ -61,7 +61,7 @@ class Overview:
         predicates = []
         for address, entry in list(result.by_predicate.items())[:PREDICATES]:
             number = terms.find(f"<{address}>")
-            name = shown(address if number is None else names.of(number))
+            name = shown(address if number is None else names.of(number)).text
             accuracy = entry.accuracy if entry.known else None
             predicates.append(Bar(name, accuracy, entry.interval, entry.asked))
         beliefs, asked, inferred = result.beliefs, result.asked, result.inferred

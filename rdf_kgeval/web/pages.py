@@ -146,6 +146,7 @@ class Site:
             person=self.desk.people[name],
             key=self.access.form_key(name),
             status=self.desk.status,
+            thinking=self.desk.thinking,
             guidelines=self.guidelines,
         )
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from rdf_kgeval.estimation.design import Estimate
 from rdf_kgeval.evaluation.procedure import Request
+from rdf_kgeval.evaluation.state import Goal
 from rdf_kgeval.verdicts.log import Verdict
 from rdf_kgeval.web.cards import Card
 
@@ -52,7 +53,8 @@ class Status:
     """The state of the evaluation, as people may see it."""
 
     verdicts: int = 0
-    budget: int | None = None
+    goal: Goal | None = None
+    """The number of answers at which it will stop, where that can be foreseen."""
     estimate: Estimate | None = None
     level: float = 0.95
     stopped: str | None = None

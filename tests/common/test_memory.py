@@ -15,7 +15,7 @@ import rdf_kgeval as kgeval
 from rdf_kgeval.common.memory import LEAST, Space, format_size, parse_size
 from rdf_kgeval.coupling.tables import open_tables
 from rdf_kgeval.errors import InputError, RunError
-from rdf_kgeval.inference.lookahead import Live
+from rdf_kgeval.inference.lookahead import Lookahead
 from rdf_kgeval.pipeline import prepare
 from rdf_kgeval.runs.create import Coupling
 from rdf_kgeval.runs.run import open_run
@@ -114,7 +114,7 @@ def test_control_that_would_not_fit_is_refused(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match=r"looks ahead holds the whole graph.* limit of 640 B; leave --policy"
     ):
-        Live(graph, {}, graph.thetas)
+        Lookahead(graph, {}, graph.thetas)
     assert kgeval.infer(graph).objective == 0
 
 

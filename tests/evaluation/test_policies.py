@@ -11,7 +11,7 @@ from rdf_kgeval.coupling.graph import CouplingGraph, Thetas, couple
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.evaluation.policies import MAX_DEGREE, RANDOM, Contagion, Greedy, View, shortlist
 from rdf_kgeval.inference.infer import SLACK, TAU, infer_rows
-from rdf_kgeval.inference.lookahead import Live
+from rdf_kgeval.inference.lookahead import Lookahead
 from rdf_kgeval.rules.rule import Rule
 
 
@@ -55,7 +55,7 @@ def expected(
     return pi * sizes[1] + (1 - pi) * sizes[0]
 
 
-def view_of(graph: CouplingGraph, live: Live, asked: list[int], accuracy: float) -> View:
+def view_of(graph: CouplingGraph, live: Lookahead, asked: list[int], accuracy: float) -> View:
     open_ = np.ones(graph.n_beliefs, np.bool_)
     open_[asked] = False
     order = np.arange(graph.n_beliefs, dtype=np.int32)
@@ -71,7 +71,7 @@ def test_greedy_picks_what_brute_force_picks(
 ) -> None:
     backward = np.array([data.draw(st.sampled_from([0.0, 0.5, 1.0])) for _ in graph.rules]) * graph.theta
     thetas = Thetas(graph.theta, backward)
-    live = Live(graph, {}, thetas)
+    live = Lookahead(graph, {}, thetas)
     beliefs = graph.beliefs
     known: dict[int, float] = {}
     asked: list[int] = []
@@ -98,7 +98,7 @@ def test_greedy_picks_what_brute_force_picks(
 
 @given(graphs(), st.integers(1, 5))
 def test_a_batch_starts_with_the_best_and_repeats_nothing(graph: CouplingGraph, k: int) -> None:
-    live = Live(graph, {}, graph.thetas)
+    live = Lookahead(graph, {}, graph.thetas)
     view = view_of(graph, live, [], 0.8)
     batch = Greedy().pick(view, k)
     assert batch[:1] == Greedy().pick(view, 1)
@@ -117,7 +117,7 @@ def chain(n: int, confidence: float = 0.999) -> CouplingGraph:
 
 def test_a_batch_goes_apart_before_it_crowds_together() -> None:
     graph = chain(6)
-    live = Live(graph, {}, graph.thetas)
+    live = Lookahead(graph, {}, graph.thetas)
     batch = Greedy().pick(view_of(graph, live, [], 1.0), 3)
     assert batch[0] == 0  # the whole chain follows from its start
     assert sorted(batch[1:]) == [6, 7]  # what depends on it waits
@@ -125,7 +125,7 @@ def test_a_batch_goes_apart_before_it_crowds_together() -> None:
 
 def test_the_shortlist_is_by_unfulfilled_constraints() -> None:
     graph = chain(6)
-    live = Live(graph, {0: 1.0}, graph.thetas)
+    live = Lookahead(graph, {0: 1.0}, graph.thetas)
     label = live.label()
     view = view_of(graph, live, [0], 0.9)
     known = set(np.flatnonzero(label >= 0).tolist())
@@ -142,7 +142,7 @@ def test_the_shortlist_is_by_unfulfilled_constraints() -> None:
 
 def test_the_baselines_pick_in_their_order() -> None:
     graph = chain(5)
-    live = Live(graph, {}, graph.thetas)
+    live = Lookahead(graph, {}, graph.thetas)
     view = view_of(graph, live, [2], 0.9)
     ids = [graph.beliefs.id(i) for i in range(7)]
     middle = sorted((1, 3), key=lambda i: ids[i])  # two constraints each; 2 is asked

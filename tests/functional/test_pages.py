@@ -47,8 +47,8 @@ class Browser:
 
     @property
     def sentence(self) -> str:
-        found = re.search(r'<h1 id="sentence"[^>]*>(?:<bdi>)?(.*?)(?:</bdi>)?</h1>', self.page)
-        return unescape(found[1]) if found else ""
+        found = re.search(r'<h1 id="sentence"[^>]*>(.*?)</h1>', self.page)
+        return unescape(re.sub("</?bdi>", "", found[1])) if found else ""
 
     @property
     def form(self) -> dict[str, str]:

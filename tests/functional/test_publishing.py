@@ -24,10 +24,9 @@ from rdf_kgeval.runs.run import open_run
 from rdf_kgeval.verdicts.log import VerdictLog
 from tests.conftest import Server
 from tests.functional.test_cli import kgeval as command
-from tests.support.records import EX, EXAMPLE, QUERIES, ROOT, hostile, hostile_verdicts, write_hostile
+from tests.support.records import EX, EXAMPLE, NELL, QUERIES, ROOT, hostile, hostile_verdicts, write_hostile
 from tests.support.run_config import read_entries, write_entries
 
-NELL = Path("/work/shared/data/nell-sports")
 GRAPH = "http://example.org/evaluation"
 SOURCES = ("kg.ttl", "--ontology", "ontology.ttl", "--rules", "rules")
 

@@ -6,9 +6,7 @@ import pytest
 import rdf_kgeval as kgeval
 from rdf_kgeval.inference.explanation import explain, find_broken, find_evidence
 from rdf_kgeval.inference.infer import Inference
-from tests.support.records import hostile, motivating
-
-NELL = Path("/work/shared/data/nell-sports")
+from tests.support.records import NELL, hostile, motivating
 
 
 def assert_as_explained(inference: Inference) -> int:

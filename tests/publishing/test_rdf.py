@@ -32,10 +32,9 @@ from rdf_kgeval.publishing.rdf import (
 from rdf_kgeval.runs.config import ONTOLOGY, InputFile, RunConfig, ScopeConfig
 from rdf_kgeval.sources.files import WRITTEN
 from rdf_kgeval.verdicts.log import Retraction
-from tests.support.records import EX, HOSTILE, QUERIES, ROOT, hostile, motivating
+from tests.support.records import EX, HOSTILE, NELL, QUERIES, ROOT, hostile, motivating
 
 SHAPES = ROOT / "ontologies" / "kgeval-shapes.ttl"
-NELL = Path("/work/shared/data/nell-sports")
 pytestmark = pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
 P = "PREFIX kge: <https://w3id.org/rdf-kgeval#> PREFIX dqv: <http://www.w3.org/ns/dqv#> "
 

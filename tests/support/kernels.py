@@ -21,7 +21,7 @@ from rdf_kgeval.coupling.graph import couple
 from rdf_kgeval.estimation import beta_interval
 from rdf_kgeval.estimation.population import Population
 from rdf_kgeval.inference.incremental.solution import Incremental
-from rdf_kgeval.inference.lookahead import Live
+from rdf_kgeval.inference.lookahead import Lookahead
 from rdf_kgeval.inference.solver.layout import lay_out
 from rdf_kgeval.inference.solver.newton import _majorise, newton
 from rdf_kgeval.inference.solver.problem import scratch, set_values, span_of
@@ -121,7 +121,7 @@ def looking_ahead() -> list[object]:
         for i, (body, head) in enumerate(pairwise(chain))
     ]
     graph = couple(builder.build(), rules)
-    live = Live(graph, {}, graph.thetas)
+    live = Lookahead(graph, {}, graph.thetas)
     everyone = np.arange(6, dtype=np.int32)
     before = live.gains(everyone).tolist()
     live.take(4, 1.0)

@@ -12,6 +12,8 @@ from rdf_kgeval.verdicts.log import Answer, Drawn, Verdict
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "motivating"
 QUERIES = sorted((ROOT / "queries" / "report").glob("*.rq"))
+NELL = ROOT.parent / "shared" / "data" / "nell-sports"
+"""A set that is too large for the repository, where it lies beside it."""
 EX = "http://example.org/"
 
 HOSTILE = (

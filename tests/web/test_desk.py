@@ -1,11 +1,14 @@
 """The desk: leases, budgets, and a log that cannot be written."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 
 from rdf_kgeval.errors import RunError
+from rdf_kgeval.evaluation.procedure import Request
 from rdf_kgeval.evaluation.settings import Settings
 from rdf_kgeval.pipeline import Evaluation
 from rdf_kgeval.verdicts.log import Answer, LogRecord
@@ -14,6 +17,7 @@ from rdf_kgeval.web.desk import Desk
 from rdf_kgeval.web.people import Person
 from tests.evaluation.test_policies import chain
 
+RANDOM = Settings().changed(policy="random", seed_size=2)
 SRS = Settings(policy="srs", estimator="wilson")
 T = Answer.TRUE
 
@@ -36,11 +40,15 @@ class Log:
 
 
 def work(
-    how: Settings, people: list[Person], script: Callable[[Desk, Log], Awaitable[None]], size: int = 30
+    how: Settings,
+    people: list[Person],
+    script: Callable[[Desk, Log], Awaitable[None]],
+    size: int = 30,
+    make: type[Evaluation] = Evaluation,
 ) -> Evaluation:
     """Run a script against a desk; the evaluation after it."""
     log = Log()
-    evaluation = Evaluation(chain(size), how, append=log.append)
+    evaluation = make(chain(size), how, append=log.append)
 
     async def main() -> None:
         desk = Desk(evaluation, people)
@@ -159,3 +167,37 @@ def test_more_redundancy_than_people_is_as_much_as_there_are() -> None:
 
     evaluation = work(SRS.changed(redundancy=5), [Person("ann"), Person("bob")], script)
     assert len(evaluation.findings) == 3
+
+
+class Slow(Evaluation):
+    """An evaluation that thinks for a while, and names one belief at a time."""
+
+    def next(self, k: int = 1, *arguments: Any, **named: Any) -> list[Request]:
+        time.sleep(0.2)
+        return super().next(1, *arguments, **named)
+
+
+@pytest.mark.parametrize("how", [SRS.changed(margin=None, budget=6), RANDOM.changed(budget=6)])
+def test_who_is_alone_never_sees_an_empty_page_before_the_end(how: Settings) -> None:
+    async def script(desk: Desk, log: Log) -> None:
+        for turn in range(6):
+            card = await desk.show("ann")
+            assert card, f"nothing to judge after {turn} answers"
+            assert await desk.answer("ann", card.belief, turn, T)
+
+    work(how, [Person("ann")], script, make=Slow)
+
+
+def test_the_page_knows_how_far_one_is() -> None:
+    how = Settings(policy="srs", estimator="wilson", margin=0.2)
+
+    async def script(desk: Desk, log: Log) -> None:
+        before = desk.status.goal
+        assert before
+        assert str(before) == "about 30"
+        for _ in range(4):
+            await answer(desk, "ann")
+        await desk.ready()
+        assert desk.status.goal == before
+
+    work(how, [Person("ann")], script, size=300)

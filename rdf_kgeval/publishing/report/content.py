@@ -16,7 +16,7 @@ from rdf_kgeval.evaluation.methods import METHODS
 from rdf_kgeval.evaluation.procedure import Point
 from rdf_kgeval.evaluation.result import GroupResult, Result
 from rdf_kgeval.evaluation.settings import Settings
-from rdf_kgeval.evaluation.state import State
+from rdf_kgeval.evaluation.state import IDENTIFY, VERIFY, State
 from rdf_kgeval.inference.explanation import explain, reason
 from rdf_kgeval.inference.model import UNKNOWN
 from rdf_kgeval.inference.rule_weights import track_rules
@@ -50,7 +50,7 @@ class Suspect:
 
 
 @dataclass(frozen=True)
-class Trusted:
+class RuleRecord:
     """A rule, and how it fared under the verdicts."""
 
     name: str
@@ -85,7 +85,7 @@ class Report:
     wrong: tuple[Suspect, ...]
     counts: tuple[int, int]
     """How many suspects and wrong ones there are in all."""
-    rules: tuple[Trusted, ...]
+    rules: tuple[RuleRecord, ...]
     annotators: tuple[Annotator, ...]
     accounts: Accounts | None
     """What became of every triple read."""
@@ -244,7 +244,7 @@ def _coverage(evaluation: State) -> dict[str, int]:
 
 
 def _suspects(evaluation: State) -> tuple[tuple[Suspect, ...], tuple[Suspect, ...], tuple[int, int]]:
-    """Beliefs of low soft truth that nobody was asked about, and beliefs that people called wrong."""
+    """List beliefs of low soft truth that nobody was asked about, and beliefs that people called wrong."""
     graph, inference = evaluation.graph, evaluation.inference
     rows = graph.beliefs.rows
     x = inference.x[rows]
@@ -271,12 +271,12 @@ def _suspects(evaluation: State) -> tuple[tuple[Suspect, ...], tuple[Suspect, ..
     )
 
 
-def _rules(evaluation: State) -> list[Trusted]:
-    """The rules that tie something, those that failed most first."""
+def _rules(evaluation: State) -> list[RuleRecord]:
+    """List the rules that tie something, those that failed most first."""
     graph = evaluation.graph
     tracks = track_rules(graph, evaluation.known()) if graph.rules else []
     found = [
-        Trusted(
+        RuleRecord(
             name=printable(rule.summary or rule.id, 200),
             groundings=int(n),
             strength=f"{rule.trust:.3g}" if rule.weight is None else f"weight {rule.weight:.3g}",
@@ -322,9 +322,8 @@ def _provenance(evaluation: State, origin: RunConfig, record: Record) -> list[tu
     pairs.append(("seed", str(evaluation.settings.seed)))
     if times:
         pairs.append(("first and last answer", f"{times[0]} to {times[-1]}"))
-    pairs.append(
-        ("work", f"about {evaluation.cost / 3600:.1f} hours, at 45 s per entity and 25 s per triple")
-    )
+    pace = f"at {IDENTIFY:g} s per entity and {VERIFY:g} s per triple"
+    pairs.append(("work", f"about {evaluation.cost / 3600:.1f} hours, {pace}"))
     pairs += [("note", note) for note in origin.notes]
     pairs.append(("software", f"rdf_kgeval {version('rdf-kgeval')}"))
     return [(what, printable(value, 500)) for what, value in pairs]

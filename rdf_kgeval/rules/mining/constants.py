@@ -163,7 +163,7 @@ def _imply(
 
 @exact_kernel
 def _same_triple(graph: Graph, f: int, g: int) -> bool:
-    """Whether two features of a node can be one triple, which then joins the node to itself."""
+    """Return whether two features of a node can be one triple, which then joins the node to itself."""
     if abs(f - g) != 1 or graph.step[f] != graph.step[g] ^ 1:
         return False
     e, d = graph.start[f], graph.start[g]

@@ -81,7 +81,7 @@ def mine(
 
 
 def _is_writable(index: MiningIndex, found: MinedRule) -> bool:
-    """Whether SPARQL parsers agree on the rule's constants; they do not on a backslash before a u."""
+    """Return whether SPARQL parsers agree on the rule's constants; they do not on a backslash before a u."""
     ends = [end for end in (found.head_end, found.body_end) if end >= 0]
     return not any("\\u" in index.beliefs.terms[end].lower() for end in ends)
 

@@ -183,7 +183,7 @@ class PathMiner:
         )  # fmt: skip
 
     def is_wieldy(self, found: MinedRule) -> bool:
-        """Whether the number of groundings of a path is within the limit."""
+        """Return whether the number of groundings of a path is within the limit."""
         if found.head_end >= 0 or len(found.path) == 1:
             return True
         index, limit = self._index, self._index.options.max_groundings
@@ -247,7 +247,7 @@ def _reversed(paths: Int64s, n_steps: int) -> Int64s:
 
 
 def _is_whole(path: tuple[int, ...], forwards: Float64s, backwards: Float64s) -> bool:
-    """Whether a path was followed from both sides."""
+    """Return whether a path was followed from both sides."""
     one, two, three = path if len(path) == 3 else (0, 0, 0)
     return len(path) < 3 or bool(
         np.isfinite(forwards[one, two]) and np.isfinite(backwards[three ^ 1, two ^ 1])

@@ -78,7 +78,7 @@ class DigestDrawer:
         return self._checked(pool, answer.rows, answer.skipped)
 
     def _is_cut(self, pool: Pool, answer: SelectResult, low: int, high: int, size: int) -> bool:
-        """Whether the server held rows back, by its header, by its usual limit, or by COUNT."""
+        """Return whether the server held rows back, by its header, by its usual limit, or by COUNT."""
         came = len(answer.rows) + len(answer.skipped)
         if answer.limit is not None and came >= answer.limit:
             return True

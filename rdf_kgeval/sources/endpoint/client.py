@@ -32,7 +32,7 @@ _BUSY = {429, 502, 503}
 _AGENT = "rdf-kgeval (https://w3id.org/rdf-kgeval)"
 _LONGEST_GET = 1500
 _LONGEST_BODY = 1 << 30
-_LONGEST_TIME = 86_400.0
+_USUAL_DEADLINE, _LONGEST_TIME = 600.0, 86_400.0
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ class RetryPolicy:
 
     timeout: float = 60.0
     """Seconds until a silent connection is given up."""
-    deadline: float = 600.0
-    """Seconds for one whole response."""
+    deadline: float | None = None
+    """Seconds for one whole response; None for ten minutes, or the timeout where that is longer."""
     attempts: int = 5
     """Tries for one request when the server is busy or the connection drops."""
     silent_attempts: int = 2
@@ -68,7 +68,7 @@ class RetryPolicy:
     """Waits; tests replace it."""
 
     def __post_init__(self) -> None:
-        for seconds in (self.timeout, self.deadline):
+        for seconds in (self.timeout, self.limit):
             if not 0 < seconds <= _LONGEST_TIME:
                 raise InputError(
                     f"{seconds:g} seconds is no time limit for an endpoint; give more than 0 and at most "
@@ -76,6 +76,11 @@ class RetryPolicy:
                 )
         if self.rate is not None and not 0 < self.rate <= 1000:
             raise InputError(f"{self.rate:g} requests in a second is no limit; give for example 2")
+
+    @property
+    def limit(self) -> float:
+        """Return the seconds that one whole response may take."""
+        return max(_USUAL_DEADLINE, self.timeout) if self.deadline is None else self.deadline
 
 
 @dataclass
@@ -208,14 +213,14 @@ class Endpoint:
             url._replace(query=parameters, fragment="").geturl(),
             made.data,
             method=made.get_method(),
-            deadline=time.monotonic() + self.retry.deadline,
+            deadline=time.monotonic() + self.retry.limit,
         )
         for name, value in made.header_items():
             request.add_header(name, value)
         return self._signed(request)
 
     def _update_request(self, text: str) -> urllib.request.Request:
-        deadline = time.monotonic() + self.retry.deadline
+        deadline = time.monotonic() + self.retry.limit
         request = TimedRequest(self.url, text.encode(), method="POST", deadline=deadline)
         request.add_header("Content-Type", "application/sparql-update; charset=utf-8")
         request.add_header("User-Agent", _AGENT)

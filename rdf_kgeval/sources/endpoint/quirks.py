@@ -45,12 +45,12 @@ def store_name(server: str) -> str:
 
 
 def reads_every_graph(store: str) -> bool:
-    """Whether a query without a graph reads all named graphs, the store's own system graphs included."""
+    """Return whether a query without a graph reads all named graphs, with the store's system graphs."""
     return store == "Virtuoso"
 
 
 def is_partial(headers: Message) -> bool:
-    """Whether Virtuoso ran out of its own time and sent only some rows, with status 200."""
+    """Return whether Virtuoso ran out of its own time and sent only some rows, with status 200."""
     return "S1TAT" in headers.get("X-SQL-State", "")
 
 
@@ -86,17 +86,17 @@ def localise_row(row: str, place: str) -> str:
 
 
 def is_localised(text: str) -> bool:
-    """Whether `localise` has renamed a blank node in a text."""
+    """Return whether `localise` has renamed a blank node in a text."""
     return bool(_LOCALISED.search(text))
 
 
 def is_renumbered_row(row: str) -> bool:
-    """Whether a row in JSON has a blank node that is renumbered in each response."""
+    """Return whether a row in JSON has a blank node that is renumbered in each response."""
     return bool(_RENUMBERED_IN_JSON.search(row))
 
 
 def may_rewrite(term: str) -> bool:
-    """Whether stores may return a literal in another lexical form than it was loaded in."""
+    """Return whether stores may return a literal in another lexical form than it was loaded in."""
     return term.endswith(_REWRITTEN)
 
 

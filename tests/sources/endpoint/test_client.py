@@ -27,6 +27,12 @@ def lines(beliefs: Beliefs) -> set[str]:
     return {beliefs.line(row) for row in beliefs.rows}
 
 
+def test_a_whole_response_may_take_as_long_as_its_first_byte() -> None:
+    assert RetryPolicy(timeout=60).limit == 600
+    assert RetryPolicy(timeout=900).limit == 900
+    assert RetryPolicy(timeout=900, deadline=5).limit == 5
+
+
 def fetch(server: FaultyStore, retry: RetryPolicy | None = None, **options: object) -> Beliefs:
     endpoint = server.endpoint(retry or patient())
     return kgeval.pull_beliefs(server.url, endpoint=endpoint, **options)  # type: ignore[arg-type]

@@ -46,10 +46,10 @@ def load_graph(layout: RunLayout, max_groundings: int, prefixes: Prefixes) -> Co
     with suppress(OSError, RunError):
         if all(layout.after_draws(part).read_text() == _seal(part, len(records)) for part in layout.parts):
             return CouplingGraph.load(layout.coupling, Beliefs.load(layout.beliefs, prefixes))
-    return make_graph(layout, records, max_groundings, prefixes)
+    return couple_drawn(layout, records, max_groundings, prefixes)
 
 
-def make_graph(
+def couple_drawn(
     layout: RunLayout, records: Sequence[DrawLogRecord], max_groundings: int, prefixes: Prefixes
 ) -> CouplingGraph:
     """Couple the beliefs of a log of draws by the run's rules."""
