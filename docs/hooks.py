@@ -32,7 +32,7 @@ DOORS = {
     "Oracles (`--oracle`); another name is a file with labels": "verdicts.oracles:ORACLES",
     "Drawers (`--in-place`), by what the store can do": "sources.draws.sampler:DRAWERS",
     "Several answers on a belief (`--votes`)": "verdicts.aggregation:AGGREGATORS",
-    "Formats of the report (`--format`)": "publishing.outputs:OUTPUTS",
+    "Formats of the report, by the file's ending": "publishing.outputs:OUTPUTS",
 }
 SECTIONS = (
     ("Classes", (OWL.Class,), {"subclass of": RDFS.subClassOf}),

@@ -184,9 +184,14 @@ def publish(
         show: shows progress.
         **reporting: the report's format and thresholds, as `write_report` takes them.
     """
-    from rdf_kgeval.publishing.outputs import write_report
+    from rdf_kgeval.publishing.outputs import output_of, write_report
+    from rdf_kgeval.publishing.rdf import format_of
     from rdf_kgeval.publishing.rdf import publish as write_record
 
+    if record is not None:
+        format_of(record)
+    if report is not None:
+        output_of(report, reporting.get("format_"))
     origin = evaluation.run.config if evaluation.run else None
     with show() as progress:
         if record is not None:
@@ -208,8 +213,8 @@ class Evaluation(State):
         """What became of every triple read; None where it is not known, as in runs of older versions."""
         return self.run.config.accounts if self.run else self.graph.beliefs.accounts
 
-    def report(self, path: str | Path, format_: str = "html") -> None:
-        """Write a report for people."""
+    def report(self, path: str | Path, format_: str | None = None) -> None:
+        """Write a report for people; the ending says in which format: .html, .md, .xml (JUnit) or .csv."""
         publish(self, report=Path(path), format_=format_)
 
     def publish(self, path: str | Path, options: "RecordOptions | None" = None) -> None:

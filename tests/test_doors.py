@@ -3,6 +3,7 @@
 DIALECTS are in rules/test_dialects.py, ORACLES in test_pipeline.py, DRAWERS in sources/draws/.
 """
 
+import csv
 import gzip
 import re
 from collections.abc import Callable
@@ -205,6 +206,7 @@ TAGS: dict[str, Callable[[str], list[str]]] = {
     "html": tags_of_html,
     "markdown": tags_of_markdown,
     "junit": tags_of_xml,
+    "csv": lambda text: [cell for row in csv.reader(text.splitlines()) for cell in row],
 }
 """How each format is read; a new format needs a reader here."""
 

@@ -10,6 +10,7 @@ Modules, in reading order:
     prefixes: short names of namespaces, by which people read and write IRIs.
     values: numbers and dates as people read them.
     names: the words that people read in place of IRIs.
+    search: the beliefs that people mean by words.
     evidence: where a belief comes from, by the graph or by a file.
     sparql: the beliefs as a SPARQL store in memory.
 """

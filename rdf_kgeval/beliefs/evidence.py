@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 
 from rdf_kgeval.beliefs.names import Names
+from rdf_kgeval.beliefs.prefixes import Prefixes
 from rdf_kgeval.beliefs.table import Triple
 from rdf_kgeval.beliefs.terms import cell_term, iri, parse_term
 from rdf_kgeval.common.disk import read_text
@@ -44,10 +45,10 @@ Passages = Mapping[Triple, Sequence[Evidence]]
 """Evidence from a file, by the triple that it is about."""
 
 
-def read_passages(path: Path) -> Passages:
+def read_passages(path: Path, prefixes: Prefixes = Prefixes()) -> Passages:  # noqa: B008, it is frozen
     """Read passages from CSV with the columns subject, predicate, object, text and url.
 
-    Terms are plain IRIs or N-Triples terms. The text or the url may be empty.
+    Terms are plain IRIs, N-Triples terms, or CURIEs with one of the prefixes. Text or url may be empty.
 
     Raises:
         InputError: the file cannot be read, or a row has neither text nor a web address.
@@ -71,7 +72,7 @@ def read_passages(path: Path) -> Passages:
                     f"{where}: the url {printable(url, 100)!r} is not the address of a web page; give one "
                     "that starts with http:// or https:// and holds no space and no password"
                 )
-            s, p, o = (cell_term(row[column], where) for column in COLUMNS[:3])
+            s, p, o = (cell_term(prefixes.full(row[column]), where) for column in COLUMNS[:3])
             found.setdefault((s, p, o), []).append(Evidence(text=text or url, url=url or None))
     except csv.Error as error:
         raise InputError(f"{name}, line {rows.line_num}: not valid CSV: {error}; correct it") from error

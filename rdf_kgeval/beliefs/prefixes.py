@@ -115,6 +115,12 @@ class Prefixes:
             )
         return iri(iri_term(namespace + local))
 
+    def full(self, text: str | None) -> str:
+        """Write out a CURIE with a known prefix; leave other text, such as a literal, as it is."""
+        plain = (text or "").strip()
+        known = plain.partition(":")[0] in self.namespaces and not plain.startswith(('"', "_:"))
+        return self.expand(plain) if known and ":" in plain and not is_iri(plain) else plain
+
 
 def is_iri(text: str) -> bool:
     """Return whether a text is meant as an IRI rather than as a CURIE."""

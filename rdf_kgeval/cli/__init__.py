@@ -13,6 +13,7 @@ Modules, in reading order; no module with commands imports another one:
     options: options that several commands share, and those made from `Settings`.
     oracle: the option --oracle, and asking whom it names.
     config_file: options from a file.
+    tables: tables and text that fit the terminal.
     output: results at the terminal, in files and in the user's store.
     terminal: messages, progress and JSON.
 """

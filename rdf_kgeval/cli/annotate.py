@@ -1,21 +1,26 @@
 """Bring people in, by web pages or by other tools: `serve`, `export`, `import`."""
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rdf_kgeval.cli.help import OUTPUT, PEOPLE
 from rdf_kgeval.cli.options import AsJson, Chosen, RunArgument, takes
-from rdf_kgeval.cli.oracle import Evidence, ask_all, pages
-from rdf_kgeval.cli.output import report
+from rdf_kgeval.cli.oracle import Evidence, ask_all, nothing_to_ask, pages
+from rdf_kgeval.cli.output import check_folder, report
 from rdf_kgeval.cli.terminal import say
 from rdf_kgeval.common.disk import write_text
 from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.evaluation.settings import Settings
 from rdf_kgeval.runs.layout import RunLayout
+
+if TYPE_CHECKING:
+    from rdf_kgeval.evaluation.state import State
+    from rdf_kgeval.verdicts.log import Verdict
 
 
 @takes(Settings)
@@ -62,12 +67,12 @@ def serve(
     from rdf_kgeval.runs.run import open_run
 
     begin = time.perf_counter()
+    if guidelines is not None and not guidelines.is_file():
+        raise InputError(f"there is no file {printable(str(guidelines))}")
     opened = open_run(run)
     if guidelines is not None:
         from rdf_kgeval.web.server import read_guidelines
 
-        if not guidelines.is_file():
-            raise InputError(f"there is no file {printable(str(guidelines))}")
         write_text(RunLayout(run).guidelines, read_guidelines(guidelines))
     if evidence is not None:
         say(opened.keep_evidence(evidence))
@@ -109,11 +114,12 @@ def export(
 
     if to not in FORMATS:
         raise typer.BadParameter(f"tasks are for {', '.join(FORMATS)}")
+    check_folder(output)
     opened = open_run(run)
     with open_evaluation(opened, method) as evaluation:
         requests = evaluation.next(tasks)
         if not requests:
-            raise InputError(f"nothing to ask: {evaluation.stopped}")
+            raise InputError(nothing_to_ask(evaluation))
         rows = list(task_rows(evaluation, requests))
         opened.add_exported(row["task"] for row in rows)
         text = FORMATS[to](rows)
@@ -130,35 +136,69 @@ def export(
 def import_(
     run: RunArgument,
     file: Annotated[
-        Path, typer.Argument(help="Results: MTurk CSV, Label Studio JSON, or task,worker,label.")
+        Path,
+        typer.Argument(
+            metavar="FILE|RUN",
+            help="Results (MTurk CSV, Label Studio JSON, or task,worker,label), or another run on the "
+            "same graph.",
+        ),
     ],
 ) -> None:
-    """Take the results of another tool in as verdicts; what was imported before counts once.
+    """Take the results of another tool, or the answers of another run, in as verdicts; known ones count once.
 
-    Example:
+    Examples:
       kgeval import run Batch_1234_results.csv
+
+      kgeval import run colleague-run
     """
-    from rdf_kgeval.evaluation.exchange import read_results, to_verdicts
+    from rdf_kgeval.evaluation.exchange import read_results, take_answers, to_verdicts
     from rdf_kgeval.pipeline import open_evaluation
     from rdf_kgeval.runs.run import open_run
+    from rdf_kgeval.verdicts.log import read_log, standing
 
     opened = open_run(run)
-    results = read_results(file)
-    with open_evaluation(opened, {}) as evaluation:
-        imported = to_verdicts(evaluation, results, opened.exported())
-        evaluation.record(*imported.verdicts)
-        beliefs = len({verdict.belief for verdict in imported.verdicts})
-        names = len({verdict.annotator for verdict in imported.verdicts})
-        several = len(imported.verdicts) > beliefs and not evaluation.settings.several
-    say(
-        f"{plural(len(imported.verdicts), 'answer')} by {plural(names, 'annotator')} on "
-        f"{plural(beliefs, 'belief')}; {imported.known:,} were there before"
-    )
+    if file.is_dir():
+        other = open_run(file)
+        other.check_verdicts_exist()
+        answers = standing(read_log(other.layout.verdicts))
+        with open_evaluation(opened, {}) as evaluation:
+            taken = take_answers(evaluation, answers)
+            evaluation.record(*taken.verdicts)
+            several = _is_majority(evaluation, taken.verdicts)
+        _tell_taken(taken.verdicts, taken.known)
+        if taken.strange:
+            name = printable(str(file))
+            say(f"note: left out: {plural(taken.strange, 'belief')} of {name}, not evaluated in this run")
+        if taken.differing:
+            say(
+                f"note: left out: {plural(taken.differing, 'answer')} of an annotator who says otherwise in "
+                "this run, which stands"
+            )
+    else:
+        results = read_results(file)
+        with open_evaluation(opened, {}) as evaluation:
+            imported = to_verdicts(evaluation, results, opened.exported())
+            evaluation.record(*imported.verdicts)
+            several = _is_majority(evaluation, imported.verdicts)
+        _tell_taken(imported.verdicts, imported.known)
     if several:
         say(
             "note: the majority of several answers is taken as right; in a run with --redundancy, annotators "
             "are weighed and their errors allowed for"
         )
+
+
+def _is_majority(evaluation: "State", verdicts: Sequence["Verdict"]) -> bool:
+    return len(verdicts) > len({v.belief for v in verdicts}) and not evaluation.settings.several
+
+
+def _tell_taken(verdicts: Sequence["Verdict"], known: int) -> None:
+    names = len({verdict.annotator for verdict in verdicts})
+    beliefs = len({verdict.belief for verdict in verdicts})
+    say(
+        f"{plural(len(verdicts), 'answer')} by {plural(names, 'annotator')} on "
+        f"{plural(beliefs, 'belief')}; {known:,} were there before"
+    )
 
 
 import_.__name__ = "import"

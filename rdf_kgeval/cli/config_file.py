@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.evaluation.settings import Settings
 from rdf_kgeval.verdicts.oracles import is_file
 
 if TYPE_CHECKING:
@@ -175,8 +174,7 @@ def repeat_config(config: "RunConfig") -> str:
     """Write a configuration file that repeats a run."""
     options: dict[str, Any] = dict(config.options or {})
     rules = {key: options.pop(key) for key in _RULES if key in options}
-    kept: dict[str, Any] = config.evaluation or {}
-    settings = Settings(**kept).options() if kept else {}
+    settings = config.settings.options() if config.evaluation else {}
     evaluation = {long_name(key): value for key, value in sorted(settings.items())}
     return write_config_file({"source": options, "rules": rules, "evaluation": evaluation})
 

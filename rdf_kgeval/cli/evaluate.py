@@ -107,7 +107,14 @@ def evaluate(
         endpoint = options.sources().endpoint if options.in_place else None
         evaluation = ask_all(opened, consult, method, endpoint)
         report(evaluation, as_json, time.perf_counter() - begin)
-        deliver(evaluation.run or opened, evaluation, output, options.endpoint)
+        deliver(
+            evaluation.run or opened,
+            evaluation,
+            output,
+            options.endpoint,
+            min_accuracy=min_accuracy,
+            max_margin=max_margin,
+        )
     check(evaluation, min_accuracy, max_margin)
 
 
@@ -144,12 +151,13 @@ def ask(
     from rdf_kgeval.runs.run import open_run
 
     begin = time.perf_counter()
-    opened = open_run(run)
     if serves_pages(oracle):
         raise InputError("the web page is for several people at once; use kgeval serve RUN")
+    consult = answers(choose_oracle(oracle, annotator))
+    opened = open_run(run)
     if evidence is not None:
         say(opened.keep_evidence(evidence))
-    evaluation = ask_all(opened, answers(choose_oracle(oracle, annotator)), method)
+    evaluation = ask_all(opened, consult, method)
     report(evaluation, as_json, time.perf_counter() - begin)
 
 
@@ -179,15 +187,16 @@ def estimate(
         raise typer.BadParameter("estimates are by predicate or by class")
     begin = time.perf_counter()
     opened = open_run(run)
+    query = read_scope_query(scope, opened.beliefs.prefixes) if scope is not None else None
     evaluation = read_evaluation(opened)
-    if scope is not None:
-        part = evaluation.estimate_of(rows_of_query(opened.beliefs, read_scope_query(scope)))
+    if query is not None:
+        part = evaluation.estimate_of(rows_of_query(opened.beliefs, query))
         if not part["beliefs"]:
             raise InputError(f"{printable(str(scope))} names no belief of {printable(str(run))}")
         if as_json:
             print_json(part)
         else:
-            print_groups("scope", {str(scope): part})
+            print_groups("scope", {str(scope): part}, opened.beliefs.prefixes)
         return
     if by == "class":
         classes = evaluation.by_class()
@@ -196,8 +205,8 @@ def estimate(
             known = {**evaluation.to_json(), **accounts_json(evaluation)}
             print_json({**known, "seconds": seconds, "by_class": classes})
         else:
+            print_groups("class", classes, opened.beliefs.prefixes)
             report(evaluation, as_json, 0.0, by_predicate=False)
-            print_groups("class", classes)
     else:
         report(evaluation, as_json, time.perf_counter() - begin, by_predicate=by is not None)
     check(evaluation, min_accuracy, max_margin)

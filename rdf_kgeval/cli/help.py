@@ -101,7 +101,8 @@ def _table(rows: Iterable[tuple[str, str]], width: int) -> Iterator[str]:
 
 def _argument(parameter: Any) -> str:
     name: str = parameter.metavar or parameter.name.upper()
-    return name if parameter.required or name.startswith("[") else f"[{name}]"
+    name += "..." if parameter.nargs != 1 else ""
+    return name if parameter.required else f"[{name}]"
 
 
 def _option(parameter: Any) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rdf_kgeval.cli.options import AsJson, EngineOptions, RunArgument, takes
+from rdf_kgeval.cli.tables import MOST, print_text
 from rdf_kgeval.cli.terminal import print_json
 from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.errors import InputError
@@ -69,14 +70,35 @@ def infer(
 def explain(
     run: RunArgument,
     belief: Annotated[
-        str, typer.Argument(help="A belief's id or its beginning, or its triple in N-Triples.")
+        str,
+        typer.Argument(
+            metavar="BELIEF",
+            help="Words of its names such as 'Cochabamba country', its triple in N-Triples or CURIEs, "
+            "its id, or the beginning of that.",
+        ),
     ],
     verdicts: VerdictsFile = None,
     update_confidences: Learn = False,
 ) -> None:
-    """Say why a belief is held to be true or false."""
+    """Say why a belief is held to be true or false; where several have the names given, list them.
+
+    Examples:
+      kgeval explain run "Cochabamba country"
+
+      kgeval explain run "ex:Cochabamba ex:country ex:Bolivia"
+    """
     evaluation, more = _read(run, verdicts)
-    typer.echo(evaluation.explain(belief, more, relearn=update_confidences))
+    rows = evaluation.find(belief)
+    if len(rows) > 1:
+        for row in rows[:MOST]:
+            print_text(f"{evaluation.graph.beliefs.id(row)[:12]}  {evaluation.in_words(row)}")
+        left = f"; the first {MOST} are listed" if len(rows) > MOST else ""
+        raise InputError(
+            f"{len(rows):,} beliefs have names like {printable(belief, 200)!r}{left}: add words, or give the "
+            "id of one"
+        )
+    identity = evaluation.graph.beliefs.id(rows[0])
+    typer.echo(evaluation.explain(identity, more, relearn=update_confidences))
 
 
 def _read(
@@ -89,9 +111,12 @@ def _read(
     from rdf_kgeval.runs.run import open_run
     from rdf_kgeval.verdicts.gold import read_gold
 
+    if verdicts:
+        read_gold(verdicts)
     opened = open_run(run, computing.chosen())
     more: dict[int, float] = {}
-    for triple, answer in (read_gold(verdicts) if verdicts else {}).items():
+    said = read_gold(verdicts, opened.beliefs.prefixes) if verdicts else {}
+    for triple, answer in said.items():
         row = opened.beliefs.find(*triple)
         if row is None:
             raise InputError(f"{printable(' '.join(triple), 200)} of {verdicts} is not in the run {run}")

@@ -16,6 +16,7 @@ from rdf_kgeval.cli.options import (
     takes,
 )
 from rdf_kgeval.cli.oracle import Evidence, check_evidence
+from rdf_kgeval.cli.tables import print_table, print_text, table_lines, width
 from rdf_kgeval.cli.terminal import print_json, say
 from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.evaluation.settings import Settings
@@ -89,16 +90,24 @@ def show(
     if rules:
         _print_rules(summary["rules"])
         return
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    console = Console()
+    short = opened.beliefs.prefixes.shorten
     context = summary["context"]
-    console.print(f"{_headline(summary)}; {summary['bytes'] / 1e6:,.1f} MB", highlight=False)
-    if summary["at_hand"] < summary["beliefs"]:
-        console.print(
-            f"drawn, or beside what was drawn: {plural(summary['at_hand'], 'belief')}", highlight=False
+    tables = (
+        ("rule", "groundings", {rule["id"]: rule["groundings"] for rule in summary["rules"]}),
+        ("class", "instances", summary["by_class"]),
+        ("predicate", "beliefs", summary["by_predicate"]),
+    )
+    for title, unit, counts in tables:
+        rows = [(printable(short(name)), f"{count:,}") for name, count in counts.items()]
+        if rows:
+            print_table([title, unit], rows, lists_all="--json")
+    for row in opened.beliefs.rows[:3]:
+        print_text(f"e.g. {printable(opened.names.sentence(row), 200)}")
+    if summary["constraints"]:
+        sizes = summary["component_sizes"]
+        print_text(
+            f"{plural(summary['components'], 'component')}, the largest of {plural(sizes[0], 'belief')}; "
+            f"{plural(summary['uncoupled'], 'belief')} that no rule touches"
         )
     accounts = opened.config.accounts
     lines = (
@@ -110,57 +119,28 @@ def show(
         ]
     )
     for line in lines:
-        console.print(line, highlight=False)
-    tables = (
-        ("predicate", "beliefs", summary["by_predicate"]),
-        ("class", "instances", summary["by_class"]),
-        ("rule", "groundings", {rule["id"]: rule["groundings"] for rule in summary["rules"]}),
-    )
-    for title, unit, counts in tables:
-        table = Table(box=None, header_style="bold")
-        table.add_column(title)
-        table.add_column(unit, justify="right")
-        for name, count in list(counts.items())[:30]:
-            table.add_row(Text(printable(name, 100)), f"{count:,}")
-        if len(counts) > 30:
-            table.add_row(f"... and {len(counts) - 30:,} more (--json lists all)", "")
-        if counts:
-            console.print(table)
-    if summary["constraints"]:
-        sizes = summary["component_sizes"]
-        console.print(
-            f"{plural(summary['components'], 'component')}, the largest of {plural(sizes[0], 'belief')}; "
-            f"{plural(summary['uncoupled'], 'belief')} that no rule touches",
-            highlight=False,
-        )
-    for row in opened.beliefs.rows[:3]:
-        console.print(Text(f"e.g. {printable(opened.names.sentence(row), 200)}"))
+        print_text(line)
+    if summary["at_hand"] < summary["beliefs"]:
+        print_text(f"drawn, or beside what was drawn: {plural(summary['at_hand'], 'belief')}")
+    print_text(f"{_headline(summary)}; {summary['bytes'] / 1e6:,.1f} MB")
 
 
 def _print_rules(rules: list[dict[str, Any]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    console = Console()
-    if not console.is_terminal:
-        console.width = 1000  # piped output is not folded
-    table = Table(box=None, header_style="bold")
-    for title in ("confidence", "support", "head\ncoverage", "standard\nconfidence", "groundings"):
-        table.add_column(title, justify="right")
-    table.add_column("rule", overflow="fold")
+    rows = []
     for rule in rules:
         measures = rule["measures"] or {}
         shares = (measures.get(name) for name in ("head_coverage", "standard_confidence"))
         strength = f"weight {rule['weight']:g}" if rule["confidence"] is None else f"{rule['confidence']:.3f}"
-        table.add_row(
+        cells = (
             "" if rule["confidence"] is rule["weight"] is None else strength,
             f"{measures['support']:,}" if measures else "",
             *("" if share is None else f"{share:.3f}" for share in shares),
             f"{rule['groundings']:,}",
-            Text(printable(rule["summary"] or rule["id"], 300)),
         )
-    console.print(table)
+        rows.append((printable(rule["summary"] or rule["id"]), *cells))
+    header = ("rule", "confidence", "support", "head coverage", "standard confidence", "groundings")
+    for line in table_lines(header, rows, width()):
+        typer.echo(line)
 
 
 def _headline(summary: dict[str, Any]) -> str:

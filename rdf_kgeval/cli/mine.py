@@ -17,7 +17,7 @@ def mine(
     files: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="[FILE...]",
+            metavar="FILE",
             help="RDF files, or a run directory; - is standard input.",
             rich_help_panel=SOURCE,
         ),
@@ -86,14 +86,25 @@ def mine(
             rich_help_panel=RULES,
         ),
     ] = 2e9,
-    format_: Annotated[
-        str, typer.Option("--format", metavar="rq|shacl", help="What to write.", rich_help_panel=OUTPUT)
-    ] = "rq",
-    input_format: Annotated[
+    to: Annotated[
         str | None,
         typer.Option(
-            metavar="EXT", help="Format of the files: ttl, nt, nq, trig, ...", rich_help_panel=SOURCE
+            metavar="rq|shacl",
+            help="Write a folder of templates or a file of SHACL rules; by default as -o says.",
+            rich_help_panel=OUTPUT,
         ),
+    ] = None,
+    format_: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="EXT",
+            help="Format of the files: ttl, nt, nq, trig, ...",
+            rich_help_panel=SOURCE,
+        ),
+    ] = None,
+    input_format: Annotated[
+        str | None, typer.Option(metavar="EXT", hidden=True, help="The same as --format.")
     ] = None,
 ) -> None:
     """Learn rules from a graph and write them as files to review, edit and use with --rules.
@@ -101,7 +112,7 @@ def mine(
     Examples:
       kgeval mine kg.ttl -o rules
 
-      kgeval mine --endpoint http://localhost:7878/query --format shacl -o rules.ttl
+      kgeval mine --endpoint http://localhost:7878/query -o rules.ttl
     """
     from rdf_kgeval.beliefs.prefixes import parse_prefixes
     from rdf_kgeval.rules.mining.mine import mine as mine_rules
@@ -110,13 +121,17 @@ def mine(
     from rdf_kgeval.rules.write import WRITERS, check_absent
     from rdf_kgeval.runs.run import open_run
     from rdf_kgeval.sources.endpoint.client import Endpoint
+    from rdf_kgeval.sources.files import check_files
     from rdf_kgeval.sources.load import Sources, load
     from rdf_kgeval.sources.scope import Scope
 
     if not files and not endpoint:
         raise typer.BadParameter("give a FILE, a run directory, - for standard input, or --endpoint URL")
-    if format_ not in WRITERS:
-        raise typer.BadParameter(f"give {' or '.join(f'--format {name}' for name in WRITERS)}")
+    if format_ in WRITERS:  # what --format once was
+        to, format_ = to or format_, None
+    to = to or ("shacl" if output.suffix.lower() == ".ttl" else "rq")
+    if to not in WRITERS:
+        raise typer.BadParameter(f"give {' or '.join(f'--to {name}' for name in WRITERS)}")
     options = MiningOptions(
         max_length=max_length,
         constants=constants,
@@ -128,6 +143,7 @@ def mine(
         max_walks=max_walks,
     )
     check_absent(output)
+    check_files(*(files or ()), *(context or ()), *(context_unknown or ()))
     known = read_ontology(*ontology) if ontology else []
     with progress_bar() as progress, tempfile.TemporaryDirectory(prefix="kgeval-") as pages:
         if files and len(files) == 1 and files[0].is_dir():
@@ -139,7 +155,7 @@ def mine(
                 context=context or [],
                 context_unknown=context_unknown or [],
                 scope=Scope.of(predicates=[], graph=graph, scope=None),
-                format=input_format,
+                format=format_ or input_format,
                 prefixes=parse_prefixes(prefix or ()),
             )
             loaded = load(sources, Path(pages) / "pages", progress)
@@ -152,5 +168,5 @@ def mine(
             f"confidence of {min_confidence:g} in this graph of {plural(len(beliefs), 'triple')}; lower "
             "--min-support, --min-head-coverage or --min-confidence"
         )
-    WRITERS[format_](mined, output)
+    WRITERS[to](mined, output)
     say(f"{plural(len(mined), 'rule')}: {printable(str(output))}")

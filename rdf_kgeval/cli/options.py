@@ -29,13 +29,24 @@ Chosen = dict[str, Any]
 _Command = Callable[..., None]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.", rich_help_panel=OUTPUT)]
-RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.")]
 
 
-def share(value: str | float) -> float:
-    """Parse a share for Typer; a default comes as a number."""
+def _run_directory(context: typer.Context, path: Path) -> Path:
+    if path.is_file() and not context.resilient_parsing:
+        name = printable(str(path))
+        raise InputError(
+            f"{name} is a file. First: kgeval init run {name}; then: kgeval {context.info_name} run."
+        )
+    return path
+
+
+RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.", callback=_run_directory)]
+
+
+def share(given: str | float) -> float:
+    """Parse a share for Typer, which also hands over defaults."""
     try:
-        return parse_share(str(value))
+        return given if isinstance(given, float) else parse_share(given)
     except InputError as error:
         raise typer.BadParameter(str(error)) from error
 
@@ -70,6 +81,18 @@ Prefix = Annotated[
 ]
 
 
+def _annotations(panel: str | None = None) -> Any:
+    return typer.Option(
+        metavar="known|asked|wrong|all",
+        help="Which beliefs the record annotates: those asked about, those held to be wrong, both and all "
+        "others with an inferred label (known), or all.",
+        rich_help_panel=panel,
+    )
+
+
+AnnotationsOption = Annotated[str, _annotations()]
+
+
 def _configure(context: typer.Context, path: Path | None) -> Path | None:
     """Take defaults from a configuration file."""
     if path is not None:
@@ -96,7 +119,7 @@ class SourceOptions:
     files: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="[FILE...]",
+            metavar="FILE",
             help="RDF files, gzipped or not; - is standard input.",
             rich_help_panel=SOURCE,
         ),
@@ -250,6 +273,7 @@ class SourceOptions:
         """Return what to read; the seed is for a sample in place."""
         from rdf_kgeval.beliefs.prefixes import parse_prefixes
         from rdf_kgeval.sources.endpoint.client import Endpoint, RetryPolicy
+        from rdf_kgeval.sources.files import check_files
         from rdf_kgeval.sources.load import InPlace, Sources
         from rdf_kgeval.sources.scope import Scope, named
 
@@ -257,6 +281,7 @@ class SourceOptions:
             raise typer.BadParameter("give a FILE, - for standard input, or --endpoint URL")
         if self.in_place and not self.endpoint:
             raise typer.BadParameter("--in-place draws from an endpoint; give --endpoint URL")
+        check_files(*(self.files or ()), *(self.context or ()), *(self.context_unknown or ()))
         retry = RetryPolicy(timeout=self.timeout, rate=self.rate)
         return Sources(
             files=self.files or [],
@@ -267,6 +292,7 @@ class SourceOptions:
             scope=Scope.of(predicates=self.predicate or [], graph=self.graph, scope=self.scope),
             format=self.format_,
             label_properties=[named(p) for p in self.label_property or LABEL_PROPERTIES],
+            lang=self.lang,
             prefixes=parse_prefixes(self.prefix or ()),
         )
 
@@ -400,8 +426,14 @@ class OutputOptions:
         ),
     ] = None
     report: Annotated[
-        Path | None, typer.Option(metavar="F.html", help="Write the report here.", rich_help_panel=OUTPUT)
+        Path | None,
+        typer.Option(
+            metavar="F.html",
+            help="Write the report here: .html, .md, .xml (JUnit) or .csv.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None
+    annotations: Annotated[str, _annotations(OUTPUT)] = "known"
 
 
 def _plain(value: Any) -> Any:
@@ -411,20 +443,24 @@ def _plain(value: Any) -> Any:
     return printable(str(value)) if isinstance(value, (str, Path)) else value
 
 
-def takes(*kinds: type[Any], fresh: Sequence[str] = ()) -> Callable[[_Command], _Command]:
+def takes(*kinds: type[Any], only: Sequence[str] = (), fresh: bool = False) -> Callable[[_Command], _Command]:
     """Give a command the options of dataclasses; its last arguments are these dataclasses.
 
     For `Settings`, the argument is what the user chose.
 
     Args:
         kinds: the dataclasses.
-        fresh: for a command without a run, the fields of `Settings` to take, with their defaults.
+        only: the fields of `Settings` to take, if not all.
+        fresh: whether they have their defaults, for a command without a run.
     """
 
     def decorate(command: _Command) -> _Command:
         all_ = list(inspect.signature(command, eval_str=True).parameters.values())
         own, last = all_[: -len(kinds)], all_[-len(kinds) :]
-        shared = [_settings_parameters(fresh) if kind is Settings else _parameters(kind) for kind in kinds]
+        shared = [
+            _settings_parameters(only, fresh=fresh) if kind is Settings else _parameters(kind)
+            for kind in kinds
+        ]
 
         def filled(**given: Any) -> None:
             for parameter, kind, options in zip(last, kinds, shared, strict=True):
@@ -467,12 +503,12 @@ def _parameters(kind: type[Any]) -> list[inspect.Parameter]:
     return [_parameter(field.name, hints[field.name], field.default) for field in fields(kind)]
 
 
-def _settings_parameters(fresh: Sequence[str]) -> list[inspect.Parameter]:
+def _settings_parameters(only: Sequence[str], *, fresh: bool) -> list[inspect.Parameter]:
     hints = get_type_hints(Settings)
     made = []
     for field in fields(Settings):
         option: Option | None = field.metadata.get("option")
-        if option is not None and (not fresh or field.name in fresh):
+        if option is not None and (not only or field.name in only):
             kind = str if option.parsed else hints[field.name]
             info = typer.Option(
                 metavar=option.metavar,

@@ -14,6 +14,7 @@ from rdf_kgeval.common.text import printable
 from rdf_kgeval.verdicts.oracles import GOLD, ORACLES, is_interactive
 
 if TYPE_CHECKING:
+    from rdf_kgeval.evaluation.state import State
     from rdf_kgeval.pipeline import Consult, Evaluation
     from rdf_kgeval.runs.run import Run
     from rdf_kgeval.sources.endpoint.client import Endpoint
@@ -125,11 +126,24 @@ def only(names: list[str] | None) -> str:
     return names[0] if names else "me"
 
 
+def nothing_to_ask(evaluation: "State") -> str:
+    """Say in a sentence why there is nothing to ask, and how to go on."""
+    settings, stopped = evaluation.settings, str(evaluation.stopped)
+    if stopped == "budget":
+        spent, more = settings.budgets()
+        return f"The budget of {spent} is spent. Go on with --budget {more}."
+    reasons = {
+        "margin": f"the margin of {settings.margin} is reached",
+        "converged": "the estimate no longer moves",
+    }
+    return f"nothing to ask: {reasons.get(stopped, stopped)}"
+
+
 def _tell_notes(evaluation: "Evaluation", told: set[str], *, people: bool) -> None:
     """Print each note for users once, before anybody answers."""
     notes = []
     if evaluation.stopped:
-        notes.append(f"nothing to ask: {evaluation.stopped}")
+        notes.append(nothing_to_ask(evaluation))
     if evaluation.note:
         notes.append(f"note: {evaluation.note}")
     settings = evaluation.settings

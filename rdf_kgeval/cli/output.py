@@ -6,30 +6,32 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from rdf_kgeval.cli.options import OutputOptions
+from rdf_kgeval.cli.tables import print_table, print_text
 from rdf_kgeval.cli.terminal import complain, print_json, progress_bar, say
 from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.evaluation.result import missed_thresholds
+from rdf_kgeval.publishing.outputs import output_of
 
 if TYPE_CHECKING:
+    from rdf_kgeval.beliefs.prefixes import Prefixes
     from rdf_kgeval.evaluation.result import Result
     from rdf_kgeval.evaluation.state import State
     from rdf_kgeval.pipeline import Evaluation
-    from rdf_kgeval.publishing.rdf import RecordOptions
+    from rdf_kgeval.publishing.rdf import Annotations, RecordOptions
     from rdf_kgeval.runs.run import Run
 
 
 def report(evaluation: "Evaluation", as_json: bool, seconds: float, *, by_predicate: bool = True) -> None:
-    """Print the result."""
-    from rich.console import Console
-
+    """Print the estimates of predicates and, last, where one looks, the result."""
     result = evaluation.result()
     if as_json:
         print_json({**result.to_json(), **accounts_json(evaluation), "seconds": seconds})
         return
-    Console().print(sentence(result), highlight=False, soft_wrap=True)
     if by_predicate:
-        print_groups("predicate", {name: group.to_json() for name, group in result.by_predicate.items()})
+        groups = {name: group.to_json() for name, group in result.by_predicate.items()}
+        print_groups("predicate", groups, evaluation.graph.beliefs.prefixes)
+    print_text(sentence(result))
 
 
 def accounts_json(evaluation: "Evaluation") -> dict[str, Any]:
@@ -38,25 +40,18 @@ def accounts_json(evaluation: "Evaluation") -> dict[str, Any]:
     return accounts.to_json() if accounts else {}
 
 
-def print_groups(title: str, groups: dict[str, dict[str, Any]]) -> None:
-    """Print a table of estimates, a row for each group."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
+def print_groups(title: str, groups: dict[str, dict[str, Any]], prefixes: "Prefixes") -> None:
+    """Print a table of estimates, a row for each group, those with most beliefs first."""
     counts = [
         column for column in ("beliefs", "asked", "inferred") if column in next(iter(groups.values()), {})
     ]
-    table = Table(box=None, header_style="bold")
-    table.add_column(title, overflow="fold")
-    for column in (*counts, "accuracy", "interval"):
-        table.add_column(column, justify="right")
-    for name, entry in groups.items():
+    rows = []
+    for name, entry in sorted(groups.items(), key=lambda item: -item[1]["beliefs"]):
         accuracy = "unknown" if entry["accuracy"] is None else f"{entry['accuracy']:.1%}"
         interval = "{:.1%} to {:.1%}".format(*entry["interval"]) if entry["interval"] else ""
         cells = (f"{entry[column]:,}" for column in counts)
-        table.add_row(Text(printable(name, 100)), *cells, accuracy, interval)
-    Console().print(table)
+        rows.append([printable(prefixes.shorten(name)), *cells, accuracy, interval])
+    print_table([title, *counts, "accuracy", "interval"], rows, lists_all="the report, or --json")
 
 
 def sentence(result: "Result") -> str:
@@ -84,31 +79,57 @@ def check(evaluation: "State", min_accuracy: float | None, max_margin: float | N
         raise typer.Exit(3)
 
 
-def check_output(output: OutputOptions, *, has_store: bool) -> None:
+def check_folder(path: Path | None) -> None:
+    """Raise an error for a file whose folder does not exist, before anything takes time."""
+    if path is not None and not path.parent.is_dir():
+        raise InputError(f"{printable(str(path))} cannot be written: its folder does not exist")
+
+
+def check_output(output: OutputOptions, *, has_store: bool, report_format: str | None = None) -> None:
     """Raise an error for output that could not be written, before anything takes time."""
     from rdf_kgeval.beliefs.terms import iri_term
 
+    chosen_annotations(output.annotations)
     if output.publish is not None:
         from rdf_kgeval.publishing.rdf import format_of
 
         format_of(output.publish)
+    if output.report is not None:
+        output_of(output.report, report_format)
     for path in (output.publish, output.report):
-        if path is not None and not path.parent.is_dir():
-            raise InputError(f"{printable(str(path))} cannot be written: its folder does not exist")
+        check_folder(path)
     if output.write_back is not None:
         iri_term(output.write_back)
         if not (has_store or output.update_endpoint):
             raise InputError("--write-back needs a store; name it with --endpoint or --update-endpoint")
 
 
-def deliver(run: "Run", evaluation: "Evaluation", output: OutputOptions, endpoint: str | None = None) -> None:
-    """Publish, write back and report, as far as asked for."""
+def deliver(
+    run: "Run",
+    evaluation: "Evaluation",
+    output: OutputOptions,
+    endpoint: str | None = None,
+    **thresholds: Any,
+) -> None:
+    """Publish, write back and report, as far as asked for; the report knows the thresholds of the user."""
+    from rdf_kgeval.publishing.rdf import RecordOptions
+
+    options = RecordOptions(annotations=chosen_annotations(output.annotations))
     if output.publish is not None:
-        publish_to(evaluation, output.publish)
+        publish_to(evaluation, output.publish, options)
     if output.write_back is not None:
-        write_back_to(run, evaluation, output.write_back, endpoint, output.update_endpoint)
+        write_back_to(run, evaluation, output.write_back, endpoint, output.update_endpoint, options)
     if output.report is not None:
-        report_to(evaluation, output.report)
+        report_to(evaluation, output.report, **thresholds)
+
+
+def chosen_annotations(name: str) -> "Annotations":
+    """Return which beliefs the user wants annotated."""
+    from rdf_kgeval.publishing.record import Annotations
+
+    if name not in tuple(Annotations):
+        raise typer.BadParameter(f"annotations are {', '.join(Annotations)}")
+    return Annotations(name)
 
 
 def publish_to(evaluation: "Evaluation", path: Path, options: "RecordOptions | None" = None) -> None:
@@ -148,7 +169,7 @@ def write_back_to(
     say(f"{plural(triples, 'triple')} written to the graph {term}")
 
 
-def report_to(evaluation: "Evaluation", path: Path, format_: str = "html", **thresholds: Any) -> None:
+def report_to(evaluation: "Evaluation", path: Path, format_: str | None = None, **thresholds: Any) -> None:
     """Write the report to a file."""
     from rdf_kgeval.pipeline import publish
 

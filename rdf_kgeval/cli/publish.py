@@ -5,11 +5,18 @@ from typing import Annotated
 
 import typer
 
-from rdf_kgeval.cli.options import MaxMargin, MinAccuracy, OutputOptions, RunArgument
-from rdf_kgeval.cli.output import check, check_output, publish_to, report_to, write_back_to
+from rdf_kgeval.cli.options import AnnotationsOption, MaxMargin, MinAccuracy, OutputOptions, RunArgument
+from rdf_kgeval.cli.output import (
+    check,
+    check_output,
+    chosen_annotations,
+    publish_to,
+    report_to,
+    write_back_to,
+)
 from rdf_kgeval.publishing.outputs import OUTPUTS
 
-_FORMATS = ", or ".join(", ".join(entry.sentence for entry in OUTPUTS.values()).rsplit(", ", 1)) + "."
+_ENDINGS = ", ".join(f"{output.ending} is {output.sentence}" for output in OUTPUTS.values())
 
 
 def publish(
@@ -29,13 +36,7 @@ def publish(
     update_endpoint: Annotated[
         str | None, typer.Option(metavar="URL", help="Where the store takes updates, if elsewhere.")
     ] = None,
-    annotations: Annotated[
-        str | None,
-        typer.Option(
-            metavar="asked|wrong|all",
-            help="Which beliefs to annotate: by default all; above 100,000, the asked and the wrong ones.",
-        ),
-    ] = None,
+    annotations: AnnotationsOption = "known",
     form: Annotated[
         str,
         typer.Option(
@@ -43,10 +44,14 @@ def publish(
         ),
     ] = "reification",
     base: Annotated[
-        str | None, typer.Option(metavar="IRI", help="What the record's names start with.")
+        str | None,
+        typer.Option(metavar="IRI", help="What the record's names start with; by default they are UUIDs."),
     ] = None,
     dataset: Annotated[
         str | None, typer.Option(metavar="IRI", help="The name of the evaluated dataset.")
+    ] = None,
+    license_: Annotated[
+        str | None, typer.Option("--license", metavar="IRI", help="The licence of the record.")
     ] = None,
     name_annotators: Annotated[
         bool, typer.Option("--name-annotators", help="Publish the annotators' names.")
@@ -62,21 +67,21 @@ def publish(
 
       kgeval publish run --write-back http://example.org/evaluation --endpoint http://localhost:8890/sparql-auth
     """
+    from rdf_kgeval.beliefs.terms import iri_term
     from rdf_kgeval.pipeline import read_evaluation
-    from rdf_kgeval.publishing.rdf import Annotations, Form, RecordOptions
+    from rdf_kgeval.publishing.rdf import Form, RecordOptions
     from rdf_kgeval.runs.run import open_run
 
     if output is None and write_back is None:
         raise typer.BadParameter("give --output FILE, --write-back GRAPH-IRI, or both")
-    if annotations not in (None, *Annotations):
-        raise typer.BadParameter(f"annotations are {', '.join(Annotations)}")
     if form not in tuple(Form):
         raise typer.BadParameter(f"the form is one of {', '.join(Form)}")
     options = RecordOptions(
-        annotations=Annotations(annotations) if annotations else None,
+        annotations=chosen_annotations(annotations),
         form=Form(form),
         base=base,
         dataset=dataset,
+        license=iri_term(license_) if license_ else None,
         name_annotators=name_annotators,
     )
     opened = open_run(run)
@@ -93,10 +98,13 @@ def publish(
 
 def report(
     run: RunArgument,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="F.html", help="Write it here.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="F.html", help=f"Write it here: {_ENDINGS}.")
+    ],
     format_: Annotated[
-        str, typer.Option("--format", metavar="|".join(OUTPUTS), help=_FORMATS[:1].upper() + _FORMATS[1:])
-    ] = "html",
+        str | None,
+        typer.Option("--format", metavar="|".join(OUTPUTS), hidden=True, help="Instead of the ending."),
+    ] = None,
     min_accuracy: MinAccuracy = None,
     max_margin: MaxMargin = None,
 ) -> None:
@@ -105,15 +113,15 @@ def report(
     Examples:
       kgeval report run -o report.html
 
-      kgeval report run -o report.xml --format junit --min-accuracy 0.9
+      kgeval report run -o report.xml --min-accuracy 0.9
     """
     from rdf_kgeval.pipeline import read_evaluation
     from rdf_kgeval.runs.run import open_run
 
-    if format_ not in OUTPUTS:
+    if format_ is not None and format_ not in OUTPUTS:
         *names, last = OUTPUTS
         raise typer.BadParameter(f"the format is {', '.join(names)} or {last}")
-    check_output(OutputOptions(report=output), has_store=False)
+    check_output(OutputOptions(report=output), has_store=False, report_format=format_)
     opened = open_run(run)
     evaluation = read_evaluation(opened)
     report_to(evaluation, output, format_, min_accuracy=min_accuracy, max_margin=max_margin)

@@ -5,12 +5,15 @@ import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TypeVar
 
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
+
+T = TypeVar("T")
 
 
 def read_plain(path: Path) -> bytes:
@@ -107,3 +110,19 @@ def sha256_of(path: Path) -> str:
     """Return the SHA-256 of a file, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def by_ending(path: Path, kinds: Mapping[str, T]) -> T:
+    """Return what a file's ending stands for.
+
+    Raises:
+        InputError: it stands for nothing.
+    """
+    ending = path.suffix.lower()
+    if ending not in kinds:
+        *others, last = kinds
+        raise InputError(
+            f"the format of {printable(str(path))} cannot be told from its name; "
+            f"end it in {', '.join(others)} or {last}"
+        )
+    return kinds[ending]

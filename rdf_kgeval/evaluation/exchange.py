@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -239,6 +240,58 @@ class Imported(NamedTuple):
     verdicts: list[Verdict]
     known: int
     """The number of answers that the run had before."""
+
+
+class Taken(NamedTuple):
+    """What of another run's answers fits a run."""
+
+    verdicts: list[Verdict]
+    known: int
+    """The number of answers that the run had before."""
+    strange: int
+    """The number of beliefs that the run does not evaluate."""
+    differing: int
+    """The number of answers that differ from what the same annotator said in the run, which stands."""
+
+
+def take_answers(evaluation: State, others: Iterable[Verdict]) -> Taken:
+    """Make verdicts of another run's answers on the same beliefs, with their time, note and source.
+
+    They count as known beforehand, as nobody drew them here.
+
+    Raises:
+        InputError: no answer is on a belief of this run.
+    """
+    verdicts: list[Verdict] = []
+    strange: set[str] = set()
+    known = differing = 0
+    for other in others:
+        try:
+            position = evaluation.position(other.belief)
+        except InputError:
+            strange.add(other.belief)
+            continue
+        said = evaluation.opinions_on(position)
+        own = said.get(other.annotator)
+        if own is not None:
+            same = own.answer is other.answer
+            known, differing = known + same, differing + (not same)
+            continue
+        first = next(iter(said.values()), None)
+        redundancy = evaluation.settings.redundancy
+        request = (
+            Request(position, Drawn.CONTROL, workers=redundancy)
+            if first is None
+            else Request.of(first, position, redundancy)
+        )
+        given = Judgement(answer=other.answer, note=other.note, source=other.source)
+        made = evaluation.verdict(request, given, other.annotator, expert=bool(other.expert))
+        verdicts.append(replace(made, time=other.time))
+    if not (verdicts or known or differing):
+        raise InputError(
+            "no answer of the other run is on a belief of this one; take a run on the same graph"
+        )
+    return Taken(verdicts, known, len(strange), differing)
 
 
 def to_verdicts(evaluation: State, answers: Iterable[TaskAnswer], exported: Iterable[str]) -> Imported:

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
-from rdf_kgeval.common.text import printable
+from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.evaluation.methods import DEFAULT, METHODS, estimators_of
 from rdf_kgeval.verdicts.aggregation import AGGREGATORS
@@ -183,6 +183,13 @@ class Settings:
         if self.allocate:
             values["redundancy"] = "paper"
         return {name: value for name, value in values.items() if value is not None}
+
+    def budgets(self) -> tuple[str, str]:
+        """Describe the budget in words, and a larger one as a user gives it."""
+        if self.budget is not None:
+            return plural(self.budget, "answer"), str(self.budget + max(10, self.budget // 2))
+        spent = self.seconds or 0.0
+        return _time(spent), _time(1.5 * spent)
 
     def fixed(self) -> dict[str, Any]:
         """Return what may not change once there are verdicts."""

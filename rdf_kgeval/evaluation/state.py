@@ -4,7 +4,9 @@ Everything is a pure function of the graph, the settings and the log: resuming i
 """
 
 import math
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -14,8 +16,9 @@ import pyoxigraph as ox
 
 from rdf_kgeval.beliefs.evidence import Passages
 from rdf_kgeval.beliefs.names import Names
+from rdf_kgeval.beliefs.search import find_by_names
 from rdf_kgeval.beliefs.table import Triple
-from rdf_kgeval.beliefs.terms import iri
+from rdf_kgeval.beliefs.terms import iri, oxigraph_text
 from rdf_kgeval.common.progress import StepProgress
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.common.types import Int8s, Int32s
@@ -292,22 +295,68 @@ class State:
         return self.graph.beliefs.id(int(self.graph.beliefs.rows[position]))
 
     def row(self, belief: str) -> int:
-        """Return the row that a user names: by its id, the beginning of it, or its triple in N-Triples.
+        """Return the row that a user names, as `find` does.
+
+        Raises:
+            InputError: there is none, or several have these names.
+        """
+        rows = self.find(belief)
+        if len(rows) > 1:
+            raise InputError(
+                f"{len(rows):,} beliefs have names like {printable(belief, 200)!r}; give the id of one"
+            )
+        return rows[0]
+
+    def find(self, belief: str) -> list[int]:
+        """Find the rows that a user names: by an id, the beginning of it, a triple, or words of their names.
+
+        The terms of a triple are N-Triples or CURIEs.
 
         Raises:
             InputError: there is none.
         """
-        if not belief.lstrip().startswith(("<", "_:")):
-            return self.graph.beliefs.row(belief)
+        text = belief.strip()
+        if re.fullmatch("[0-9a-f]{6,64}", text):
+            with suppress(InputError):
+                return [self.graph.beliefs.row(text)]
+        triple = self._triple(text)
+        if triple is not None:
+            row = self.graph.beliefs.find(*triple)
+            if row is None:
+                raise InputError(f"{printable(text, 200)} is not in the graph")
+            return [row]
+        rows = find_by_names(self.names, text)
+        if not rows:
+            if re.fullmatch("[0-9a-f]{1,64}", text):
+                return [self.graph.beliefs.row(text)]
+            raise InputError(
+                f"no belief has names like {printable(text, 200)!r}; give words of its names, "
+                "its triple or its id"
+            )
+        return rows
+
+    def _triple(self, text: str) -> Triple | None:
+        """Parse a triple whose IRIs may be CURIEs; None where the text is none."""
+        parts = text.removesuffix(".").strip().split(maxsplit=2)
+        if len(parts) < 3:
+            return None
+        terms = [part if part.startswith(("<", "_:", '"')) else self._iri(part) for part in parts]
         try:
-            line = belief.strip().removesuffix(".") + " ."
-            (quad,) = ox.parse(line.encode(), format=ox.RdfFormat.N_TRIPLES)
+            (quad,) = ox.parse(f"{' '.join(filter(None, terms))} .", format=ox.RdfFormat.N_TRIPLES)
         except (SyntaxError, ValueError) as error:
-            raise InputError(f"{printable(belief, 200)!r} is not one triple in N-Triples") from error
-        row = self.graph.beliefs.find(str(quad.subject), str(quad.predicate), str(quad.object))
-        if row is None:
-            raise InputError(f"{printable(belief, 200)} is not in the graph")
-        return row
+            if text.startswith(("<", "_:")) or None not in terms:
+                raise InputError(f"{printable(text, 200)!r} is not one triple in N-Triples") from error
+            return None
+        return str(quad.subject), str(quad.predicate), oxigraph_text(quad.object)
+
+    def _iri(self, text: str) -> str | None:
+        """Return the term of a CURIE or a plain IRI; None for other text."""
+        if ":" not in text or " " in text:
+            return None
+        try:
+            return f"<{self.graph.beliefs.prefixes.expand(text)}>"
+        except InputError:
+            return None
 
     def in_words(self, atom: int) -> str:
         """Return an atom of the graph as people read it, safe to show."""
@@ -487,7 +536,7 @@ class State:
         """Say why a belief is held to be true or false, a line for each reason.
 
         Args:
-            belief: its id, the beginning of it, or its triple in N-Triples.
+            belief: its id, the beginning of it, its triple, or words of its names.
             more: further verdicts by row.
             relearn: learn the rules' confidences from all verdicts, not only from the seed set.
         """

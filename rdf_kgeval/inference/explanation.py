@@ -166,7 +166,7 @@ def describe(explanation: Explanation, sentence: Callable[[int], str]) -> list[s
     if explanation.verdict is not None:
         return [f"{subject}: {_said(explanation.verdict)}"]
     if not explanation.reasons:
-        return [f"{subject}: {_word(explanation.x)}, for no verdict bears on it"]
+        return [f"{subject}: unknown: no answer so far says anything about it"]
     return [f"{subject}: {_word(explanation.x)}, because", *_lines(explanation, sentence, 1)]
 
 

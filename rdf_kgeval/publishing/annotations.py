@@ -10,9 +10,12 @@ from hashlib import sha256
 import numpy as np
 
 from rdf_kgeval.beliefs.table import Role, Triple
+from rdf_kgeval.beliefs.terms import iri_term
+from rdf_kgeval.common.http.credentials import is_public
+from rdf_kgeval.common.text import web_address
 from rdf_kgeval.common.types import Bools, Int8s, Int32s, Int64s, UInt8s
 from rdf_kgeval.inference.explanation import Evidence, find_broken, find_evidence
-from rdf_kgeval.namespaces import DQV, KGE, OA, PROV, RDF, RDF_TYPE, XSD
+from rdf_kgeval.namespaces import DCTERMS, DQV, KGE, OA, PROV, RDF, RDF_TYPE, RDFS, XSD
 from rdf_kgeval.publishing.record import (
     Annotations,
     Form,
@@ -25,8 +28,6 @@ from rdf_kgeval.publishing.record import (
 )
 from rdf_kgeval.verdicts.log import Answer, Verdict, standing
 
-MANY = 100_000
-"""Of more beliefs than this, only the asked and the wrong ones are annotated unless all are asked for."""
 _CHUNK = 1000
 _LABELS = {1: "True", 0: "False", -1: "Unknown"}
 
@@ -56,12 +57,13 @@ def _chosen(record: Record, label: Int8s) -> Bools:
     which = record.options.annotations
     asked = np.zeros(len(label), bool)
     asked[record.evaluation.asked] = True
-    wrong: Bools = label == 0
-    if which is Annotations.ALL or (which is None and len(label) <= MANY):
-        return np.ones(len(label), bool)
-    if which is None:
-        return np.logical_or(asked, wrong)
-    return asked if which is Annotations.ASKED else wrong
+    chosen: dict[Annotations, Bools] = {
+        Annotations.KNOWN: np.logical_or(asked, label >= 0),
+        Annotations.ASKED: asked,
+        Annotations.WRONG: label == 0,
+        Annotations.ALL: np.ones(len(label), bool),
+    }
+    return chosen[which]
 
 
 def _atoms(record: Record, constraints: Int32s) -> tuple[Int64s, Int32s, Bools]:
@@ -110,26 +112,25 @@ def _lines(
     labels = {value: f"> <{KGE}label> <{KGE}{name}>{end}" for value, name in _LABELS.items()}
     sources = [f"> <{KGE}source> <{KGE}{name}>{end}" for name in ("Inferred", "Human")]
     truth_start, truth_end = f'> <{KGE}truth> "', f'"^^<{XSD}decimal>{end}'
-    evidence_start, statement = f"> <{KGE}evidence> <{record.base}constraint/", f"<{record.base}statement/"
-    annotation = f"<{record.base}annotation/"
+    evidence_start = f"> <{KGE}evidence> "
     at = 0
     for number, row in enumerate(described.tolist()):
         triple = record.evaluation.graph.beliefs.triple(row)
         digest = sha256("{} {} {} .".format(*triple).encode())
         digests[number] = np.frombuffer(digest.digest(), np.uint8)
         id_ = digest.hexdigest()
-        name = f"{statement}{id_}>"
+        name = record.name("statement", id_)
         yield state(record, name, triple)
         if at == len(rows) or rows[at] != row:
             continue
-        own = f"{annotation}{id_}"
+        own = record.name("annotation", id_)[:-1]
         parts = [own, type_, own, target, name, end, own, motivation, own, activity]
         value = int(label[at])
         parts += [own, labels[value], own, truth_start, _fixed(float(truth[row])), truth_end]
         if value >= 0:
             parts += [own, sources[int(known[at])]]
         for j in evidence.constraint[first[at] : last[at]].tolist():
-            parts += [own, evidence_start, str(j), ">", end]
+            parts += [own, evidence_start, record.name("constraint", j), end]
         if row in votes:
             parts += record.describe(f"{own}>", _vote_properties(record, votes[row]))
         yield "".join(parts)
@@ -187,6 +188,11 @@ def _vote_properties(record: Record, verdicts: list[Verdict]) -> Properties:
         yield PROV + "wasAttributedTo", record.annotator(name)
     for time in moments(verdicts)[-1:]:
         yield PROV + "generatedAtTime", time
+    for note in sorted({verdict.note for verdict in verdicts if verdict.note}):
+        yield RDFS + "comment", text(note)
+    for source in sorted({verdict.source for verdict in verdicts if verdict.source}):
+        if web_address(source) and is_public(source):
+            yield DCTERMS + "source", iri_term(source)
 
 
 def _constraint_lines(
@@ -199,12 +205,13 @@ def _constraint_lines(
     """Write each constraint's rules and statements; `digests[start[i]:start[i + 1]]` name the latter."""
     graph, end = record.evaluation.graph, record.end
     rules = [record.digest_name("rule", rule.id) for rule in graph.rules]
-    roles = [f" <{KGE}premise> <{record.base}statement/", f" <{KGE}conclusion> <{record.base}statement/"]
+    roles = [f" <{KGE}premise> ", f" <{KGE}conclusion> "]
     for i, j in enumerate(constraints.tolist()):
-        name = f"<{record.base}constraint/{j}>"
+        name = record.name("constraint", j)
         lines = [f"{name} <{RDF_TYPE}> <{KGE}Constraint>{end}"]
         for rule in graph.rule[graph.rule_start[j] : graph.rule_start[j + 1]].tolist():
             lines.append(f"{name} <{KGE}rule> {rules[rule]}{end}")
         for k in range(start[i], start[i + 1]):
-            lines.append(f"{name}{roles[int(is_head[k])]}{digests[k].tobytes().hex()}>{end}")
+            statement = record.name("statement", digests[k].tobytes().hex())
+            lines.append(f"{name}{roles[int(is_head[k])]}{statement}{end}")
         yield "".join(lines)

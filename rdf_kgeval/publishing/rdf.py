@@ -7,12 +7,26 @@ from typing import IO, TYPE_CHECKING
 import pyoxigraph as ox
 
 from rdf_kgeval.beliefs.terms import to_rdflib
-from rdf_kgeval.common.disk import replacing
+from rdf_kgeval.common.disk import by_ending, replacing
 from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.evaluation.state import State
-from rdf_kgeval.namespaces import DCTERMS, DQV, KGE, OA, PROV, RDF, RDFS, VOID, XSD
+from rdf_kgeval.namespaces import (
+    DCAT,
+    DCTERMS,
+    DQV,
+    KGE,
+    LDQD,
+    OA,
+    PROV,
+    RDF,
+    RDFS,
+    SKOS,
+    SPDX,
+    VOID,
+    XSD,
+)
 from rdf_kgeval.publishing.annotations import annotate
 from rdf_kgeval.publishing.measurements import head
 from rdf_kgeval.publishing.record import Annotations as Annotations
@@ -27,7 +41,7 @@ if TYPE_CHECKING:
 
 _PREFIXES = {
     "kge": KGE, "dqv": DQV, "prov": PROV, "void": VOID, "oa": OA, "dct": DCTERMS, "rdf": RDF, "rdfs": RDFS,
-    "xsd": XSD,
+    "xsd": XSD, "dcat": DCAT, "spdx": SPDX, "skos": SKOS, "ldqd": LDQD,
 }  # fmt: skip
 _KINDS = ("statement", "annotation", "constraint", "rule", "partition", "accuracy", "annotator", "input")
 
@@ -74,13 +88,7 @@ def format_of(path: Path) -> ox.RdfFormat:
     Raises:
         InputError: it is none in which a record can be written.
     """
-    suffix = path.suffix.lower()
-    if suffix not in WRITTEN:
-        raise InputError(
-            f"the format of {printable(str(path))} cannot be told from its name; "
-            f"end it in {', '.join(WRITTEN)}"
-        )
-    return FORMATS[suffix]
+    return by_ending(path, {suffix: FORMATS[suffix] for suffix in WRITTEN})
 
 
 def publish(
@@ -113,10 +121,12 @@ def _write(record: Record, file: IO[bytes], rdf_format: ox.RdfFormat, progress: 
     if rdf_format in (ox.RdfFormat.N_QUADS, ox.RdfFormat.N_TRIPLES):
         file.writelines(chunk.encode() for chunk in lines)
         return
-    own = {name: f"{record.base}{name}/" for name in _KINDS}
+    own = {"uuid": "urn:uuid:"}
+    if record.base is not None:
+        own = {"": record.base, **{name: f"{record.base}{name}/" for name in _KINDS}}
     line_format = ox.RdfFormat.N_QUADS if record.quads else ox.RdfFormat.N_TRIPLES
     quads = (quad for chunk in lines for quad in ox.parse(chunk, format=line_format))
-    ox.serialize(quads, file, format=rdf_format, prefixes={**_PREFIXES, "": record.base, **own})
+    ox.serialize(quads, file, format=rdf_format, prefixes={**_PREFIXES, **own})
 
 
 def to_rdf(evaluation: State, options: RecordOptions | None = None) -> "rdflib.Dataset":

@@ -1,12 +1,14 @@
 """What a published record is made of: its names, and its lines of N-Quads.
 
 Nothing in a record has a blank node: names are made from digests, so that publishing twice gives the same
-bytes and writing a line to a store twice does no harm.
+bytes and writing a line to a store twice does no harm. They stand under the user's own base, else they are
+UUIDs (version 5), which need no domain.
 """
 
 import hashlib
 import json
 import urllib.parse
+import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -17,11 +19,14 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from rdf_kgeval.beliefs.table import Triple
+from rdf_kgeval.beliefs.names import readable
+from rdf_kgeval.beliefs.table import Role, Triple
 from rdf_kgeval.beliefs.terms import iri_term
+from rdf_kgeval.common.http.credentials import is_public
+from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.evaluation.state import State
-from rdf_kgeval.namespaces import XSD
+from rdf_kgeval.namespaces import KGE, XSD
 from rdf_kgeval.rules.rule import to_json
 from rdf_kgeval.runs.config import RunConfig
 from rdf_kgeval.verdicts.log import LogRecord, Verdict
@@ -44,6 +49,8 @@ class Form(StrEnum):
 class Annotations(StrEnum):
     """Which beliefs are annotated."""
 
+    KNOWN = "known"
+    """Those that people were asked about, and those whose label was inferred."""
     ASKED = "asked"
     WRONG = "wrong"
     ALL = "all"
@@ -53,15 +60,17 @@ class Annotations(StrEnum):
 class RecordOptions:
     """What to publish, and under which names."""
 
-    annotations: Annotations | None = None
-    """Which beliefs to annotate; by default all, and of more than 100,000 the asked and the wrong ones."""
+    annotations: Annotations = Annotations.KNOWN
+    """Which beliefs to annotate."""
     form: Form = Form.REIFICATION
     base: str | None = None
-    """IRI that the record's names start with; by default one made from the run's digest."""
+    """IRI that the record's names start with; without it they are UUIDs made from the run's digest."""
     dataset: str | None = None
     """IRI of the evaluated dataset, if it has one."""
     graph: str | None = None
     """IRI of the named graph of the record."""
+    license: str | None = None
+    """IRI of the licence under which the record is published."""
     name_annotators: bool = False
     """Whether annotators appear by name rather than by pseudonym."""
 
@@ -105,18 +114,25 @@ class Record:
         return hashlib.sha256(text.encode()).hexdigest()
 
     @cached_property
-    def base(self) -> str:
-        """What all names start with."""
+    def base(self) -> str | None:
+        """What all names start with, if the user says so."""
         base = self.options.base
         if base is None:
-            return f"https://w3id.org/rdf-kgeval/run/{self.key[:16]}/"
+            return None
         if not base.endswith(("/", "#")):
             raise InputError(f"the base IRI {base!r} must end in / or #, so that names can follow it")
         return iri_term(base)[1:-1]
 
+    @cached_property
+    def _uuid(self) -> uuid.UUID:
+        return uuid.uuid5(uuid.NAMESPACE_URL, KGE + self.key)
+
     def name(self, kind: str, of: str | int = "") -> str:
         """Return the IRI of a thing of the record, as a term."""
-        return f"<{self.base}{kind}/{of}>" if of != "" else f"<{self.base}{kind}>"
+        path = f"{kind}/{of}" if of != "" else kind
+        if self.base is None:
+            return f"<{uuid.uuid5(self._uuid, path).urn}>"
+        return f"<{self.base}{path}>"
 
     @cached_property
     def graph(self) -> str:
@@ -141,6 +157,30 @@ class Record:
         """Return an annotator's IRI, which gives the name away only to who has the run."""
         return self.digest_name("annotator", f"{self.key} {name}")
 
+    def pseudonym(self, name: str) -> str:
+        """Return what an annotator is called instead of the name."""
+        return hashlib.sha256(f"{self.key} {name}".encode()).hexdigest()[:8]
+
+    @cached_property
+    def title(self) -> str:
+        """The name of the evaluated graph."""
+        return title_of(self.origin)
+
+    @cached_property
+    def content_digest(self) -> str | None:
+        """SHA-256 of the lines of N-Triples that are evaluated; None where they stay in a store.
+
+        The lines are in the order of their own SHA-256, so that no graph is too large for it.
+        """
+        beliefs = self.evaluation.graph.beliefs
+        if beliefs.frame:
+            return None
+        digest = hashlib.sha256()
+        _, rows = beliefs.ids
+        for row in rows[beliefs.role[rows] == Role.BELIEF].tolist():
+            digest.update(f"{beliefs.line(row)}\n".encode())
+        return digest.hexdigest()
+
     def term(self, term: str) -> str:
         """Return a term as it is published: blank nodes get IRIs."""
         return self.name("blank", urllib.parse.quote(term[2:], safe="")) if term[0] == "_" else term
@@ -162,9 +202,26 @@ def _fields(record: LogRecord) -> dict[str, Any]:
     return {k: v for k, v in fields.items() if v is not None or k not in ("note", "source")}
 
 
-def text(value: str) -> str:
+def name_of(evaluation: State, predicate: str) -> str:
+    """Return a predicate's name for people."""
+    term = evaluation.graph.beliefs.terms.find(f"<{predicate}>")
+    name = readable(f"<{predicate}>") if term is None else evaluation.names.of(term)
+    return printable(name, 80)
+
+
+def title_of(origin: RunConfig) -> str:
+    """Return what the evaluated graph is called, wherever that may be read."""
+    files = [file.name for file in origin.files if file.role == "belief" and file.name != "-"]
+    places = [place for place in (origin.scope.graph, origin.endpoint) if place and is_public(place)]
+    names = files or [*places, "the graph"][:1]
+    return printable(
+        names[0] if len(names) == 1 else f"{names[0]} and {plural(len(names) - 1, 'file')} more", 80
+    )
+
+
+def text(value: str, language: str | None = None) -> str:
     """Write a string as a term."""
-    return str(ox.Literal(value))
+    return str(ox.Literal(value, language=language))
 
 
 def integer(value: int) -> str:

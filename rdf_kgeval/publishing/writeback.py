@@ -6,6 +6,7 @@ leaves a staging graph behind, which the next write-back clears.
 """
 
 import re
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 
@@ -56,11 +57,17 @@ class Target:
             raise InputError("a record in several named graphs cannot be written back; choose another form")
         self._refuse_others()
         self._update.update(f"DROP SILENT GRAPH {self.staging}")
-        sent = 0
-        for batch, triples in batches(lines_of(record)):
-            self._update.update(f"INSERT DATA {{ GRAPH {self.staging} {{\n{batch}\n}} }}")
-            sent += triples
-            progress("writing back", sent, None)
+        sent = total = 0
+        with tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n") as file:
+            for chunk in lines_of(record):
+                file.write(chunk)
+                total += chunk.count("\n")
+                progress("making the record", total, None)
+            file.seek(0)
+            for batch, triples in batches(file):
+                self._update.update(f"INSERT DATA {{ GRAPH {self.staging} {{\n{batch}\n}} }}")
+                sent += triples
+                progress("writing back", sent, total)
         found = self._count(self.staging)
         if found != sent:
             raise EndpointError(

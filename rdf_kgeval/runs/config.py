@@ -15,7 +15,8 @@ from rdf_kgeval.common.arrays import damaged
 from rdf_kgeval.common.disk import read_plain, replacing, sha256_of, sync
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.common.validation import checked
-from rdf_kgeval.errors import RunError
+from rdf_kgeval.errors import InputError, RunError
+from rdf_kgeval.evaluation.settings import Settings
 from rdf_kgeval.runs.layout import RunLayout
 
 FORMAT = 2
@@ -93,11 +94,26 @@ class RunConfig:
     accounts: Accounts | None = None
     """What became of every triple read; runs of older versions have none."""
     evaluation: dict[str, object] | None = None
-    """Fields of `Settings` that were chosen."""
+    """Fields of `Settings` that were chosen; `settings` has them all."""
     options: dict[str, object] | None = None
     """Options of the command line, to repeat the run by."""
     prefixes: tuple[tuple[str, str], ...] | None = None
     """Names and namespaces of the prefixes of the user and of the sources."""
+
+    @property
+    def settings(self) -> Settings:
+        """How the run is evaluated.
+
+        Raises:
+            RunError: a newer kgeval chose settings that this one does not know.
+        """
+        chosen: dict[str, Any] = self.evaluation or {}
+        try:
+            return checked(Settings(**chosen))
+        except (TypeError, InputError) as error:
+            raise RunError(
+                "the run has settings that this kgeval does not know; go on with the version that made it"
+            ) from error
 
     def to_json(self) -> dict[str, Any]:
         """Return the entries of `config.json`, but for its check sum."""

@@ -15,7 +15,6 @@ from rdf_kgeval.beliefs.table import Beliefs, Role
 from rdf_kgeval.common.disk import read_plain, read_text, sha256_of, write_text
 from rdf_kgeval.common.memory import Space
 from rdf_kgeval.common.text import plural, printable
-from rdf_kgeval.common.validation import checked
 from rdf_kgeval.coupling.graph import CouplingGraph
 from rdf_kgeval.engines.engine import LOCAL, Engine
 from rdf_kgeval.errors import InputError, RunError
@@ -113,14 +112,7 @@ class Run:
 
     def settings(self, **options: Any) -> Settings:
         """Return how the run is evaluated, with what the user asks for now in place of what it says."""
-        kept_fields: dict[str, Any] = self.config.evaluation or {}
-        try:
-            kept = checked(Settings(**kept_fields))
-        except (TypeError, InputError) as error:
-            raise RunError(
-                f"{printable(str(self.layout.config))} has settings that this kgeval does not know"
-            ) from error
-        return kept.changed(**options)
+        return self.config.settings.changed(**options)
 
     @cached_property
     def names(self) -> Names:
@@ -135,7 +127,7 @@ class Run:
     @cached_property
     def _passages(self) -> Passages:
         path = self.layout.evidence
-        return read_passages(path) if os.path.lexists(path) else {}
+        return read_passages(path, self.beliefs.prefixes) if os.path.lexists(path) else {}
 
     def keep_evidence(self, file: Path) -> str:
         """Keep a file of evidence in place of one that is there; return what it is about, in a sentence.
@@ -143,7 +135,7 @@ class Run:
         Raises:
             InputError: it is not what `read_passages` reads, or cannot be written.
         """
-        passages = read_passages(file)
+        passages = read_passages(file, self.beliefs.prefixes)
         write_text(self.layout.evidence, read_text(file))
         strange = sum(self.beliefs.find(*triple) is None for triple in passages)
         name = printable(str(file))

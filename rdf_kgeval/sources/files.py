@@ -45,6 +45,13 @@ def display_name(path: Path) -> str:
     return "standard input" if path == STDIN else printable(str(path))
 
 
+def check_files(*paths: Path) -> None:
+    """Raise an error for a file that is not there, before others take time."""
+    for path in paths:
+        if path != STDIN and not path.exists():
+            raise InputError(f"{display_name(path)} cannot be read: No such file or directory")
+
+
 def syntax_message(name: str, rdf_format: ox.RdfFormat, error: SyntaxError) -> str:
     """Describe a syntax error, and where it is, in one sentence."""
     said = printable((error.msg or "").split(": ", 1)[-1], 200)

@@ -72,6 +72,8 @@ class Sources:
     label_properties: Sequence[str] = LABEL_PROPERTIES
     prefixes: Mapping[str, str] = field(default_factory=dict)
     """Namespaces of prefixes that the user gives, before those of the sources."""
+    lang: str = "en"
+    """The language that people read."""
 
     def resolved(self, prefixes: Prefixes, beliefs: Beliefs | None = None) -> "Sources":
         """Return the same sources with all CURIEs written out; `beliefs` are what was read of them."""
@@ -135,6 +137,8 @@ class Reading:
     """The triples to fetch from a source that is not read whole."""
     label_properties: Sequence[str] = ()
     """The label properties to fetch beside the scope."""
+    lang: str = "en"
+    """The language of descriptions to fetch, besides English."""
     pages: Path = Path()
     """Folder for pages of triples that were pulled."""
 
@@ -234,6 +238,7 @@ class EndpointSource:
             reading.pages,
             reading.label_properties,
             lambda done, total: progress("pulling", done, total),
+            reading.lang,
         )
         for role, quads in pulled.quads(reading.scope.graph or ""):
             builder.add(quads, role)
@@ -255,7 +260,9 @@ def load(sources: Sources, pages: Path, progress: Progress = lambda *_: None, sp
             read += made
             notes.append(f"{query.name} makes {plural(made, 'new triple')}, counted as read")
     if sources.endpoint is not None:
-        reading = Reading(scope=scope, label_properties=sources.label_properties, pages=pages)
+        reading = Reading(
+            scope=scope, label_properties=sources.label_properties, lang=sources.lang, pages=pages
+        )
         builder = BeliefsBuilder(space)
         pulled = open_source(sources.endpoint, reading).read(builder, progress)
         notes += pulled.notes

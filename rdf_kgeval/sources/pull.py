@@ -53,6 +53,7 @@ def pull(
     folder: Path,
     decorations: Sequence[str],
     progress: StepProgress,
+    lang: str = "en",
 ) -> Pulled:
     """Fetch all triples of a scope into pages below `folder`, resuming an interrupted pull.
 
@@ -60,10 +61,12 @@ def pull(
         endpoint: where to ask.
         scope: which triples are beliefs.
         folder: keeps the pages; made if absent.
-        decorations: label properties; with a scope, the labels and types of its entities are fetched too.
+        decorations: label properties; with a scope, the labels, types and descriptions of its entities are
+            fetched too.
         progress: called with the number of triples pulled so far, and of all triples.
+        lang: descriptions are fetched in this language, in English and without a language.
     """
-    plan = make_plan(endpoint, scope, decorations)
+    plan = make_plan(endpoint, scope, decorations, lang)
     fetches = [_Fetch(endpoint, unit, folder, f"{n:05d}") for n, unit in enumerate(plan.units)]
     _open_folder(folder, endpoint, plan, fetches)
     total = sum(unit.rows for unit in plan.units)
@@ -72,7 +75,7 @@ def pull(
     for unit, fetch in zip(plan.units, fetches, strict=True):
         tallies.append(fetch.run(partial(_report, progress, done, total)))
         done += unit.rows
-    if plan != make_plan(endpoint, scope, decorations):
+    if plan != make_plan(endpoint, scope, decorations, lang):
         shutil.rmtree(folder)
         raise EndpointError(f"{endpoint.name} changed while it was being read; run the command again")
     invalid = plan.left_out + sum(len(tally.skipped) for tally in tallies)

@@ -1,12 +1,13 @@
 """Plan a pull: units of triples that the endpoint counts, to be fetched and verified one by one."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rdf_kgeval.beliefs.table import Role, Triple
 from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.errors import EndpointError, InputError
-from rdf_kgeval.namespaces import RDF_TYPE
+from rdf_kgeval.namespaces import DESCRIPTION_PROPERTIES, RDF_TYPE, WIKIBASE
 from rdf_kgeval.sources.endpoint.client import Endpoint
 from rdf_kgeval.sources.endpoint.counts import count, count_by_predicate
 from rdf_kgeval.sources.scope import Scope, ScopeQuery, variables_of
@@ -68,7 +69,7 @@ class Plan:
     """Predicates that the scope names and no triple has."""
 
 
-def make_plan(endpoint: Endpoint, scope: Scope, decorations: Sequence[str]) -> Plan:
+def make_plan(endpoint: Endpoint, scope: Scope, decorations: Sequence[str], lang: str = "en") -> Plan:
     """Count the triples of a scope, and divide them into units."""
     query = scope.query
     plan = Plan(units=_query_units(endpoint, scope, query)) if query else _plan_by_predicate(endpoint, scope)
@@ -76,7 +77,7 @@ def make_plan(endpoint: Endpoint, scope: Scope, decorations: Sequence[str]) -> P
     if sum(unit.rows for unit in units) == 0:
         raise InputError(_nothing_there(endpoint, scope))
     if scope.predicates or scope.query:
-        units = [*units, *_decoration_units(endpoint, scope, decorations)]
+        units = [*units, *_decoration_units(endpoint, scope, decorations, lang)]
     return replace(plan, units=[unit for unit in units if unit.rows])
 
 
@@ -167,9 +168,18 @@ def _query_units(endpoint: Endpoint, scope: Scope, query: ScopeQuery) -> list[Un
     return units
 
 
-def _decoration_units(endpoint: Endpoint, scope: Scope, decorations: Sequence[str]) -> list[Unit]:
-    """Plan to fetch the labels and types of the beliefs' entities, for people and rules."""
-    wanted = " ".join(f"<{p}>" for p in sorted({RDF_TYPE, *decorations}))
+def _decoration_units(endpoint: Endpoint, scope: Scope, decorations: Sequence[str], lang: str) -> list[Unit]:
+    """Plan to fetch labels, types and descriptions of the beliefs' entities, for people and rules."""
+    direct = f"<{WIKIBASE}directClaim>"
+    described = [f"<{p}>" for p in DESCRIPTION_PROPERTIES]
+    wanted = " ".join(sorted({f"<{RDF_TYPE}>", direct, *described, *(f"<{p}>" for p in decorations)}))
+    # Descriptions are long, and there may be one in each of a hundred languages.
+    tags = dict.fromkeys(("", "en", lang.lower(), lang.lower().split("-")[0]))
+    spoken = ", ".join(f'"{tag}"' for tag in tags if re.fullmatch("[a-z0-9-]*", tag))
+    only = (
+        f"FILTER(?kgeval_p NOT IN ({', '.join(described)}) || "
+        f"(isLiteral(?kgeval_o) && LCASE(LANG(?kgeval_o)) IN ({spoken})))"
+    )
     if scope.query is not None:
         parts = scope.query.parts
         ends = [
@@ -186,14 +196,17 @@ def _decoration_units(endpoint: Endpoint, scope: Scope, decorations: Sequence[st
     # Virtuoso finds nothing where a part of a UNION is VALUES alone, so the constants are a unit apart.
     entities = [f"{{ SELECT DISTINCT ?kgeval_s WHERE {{ {' UNION '.join(ends)} }} }}"]
     if constants:
-        entities.append(f"VALUES ?kgeval_s {{ {' '.join(constants)} }}")
+        values = " ".join(constants)
+        entities.append(f"VALUES ?kgeval_s {{ {values} }}")
+        claims = f"VALUES ?kgeval_c {{ {values} }} ?kgeval_s {direct} ?kgeval_c"
+        entities.append(f"{{ SELECT DISTINCT ?kgeval_s WHERE {{ {claims} }} }}")
     units = [
         Unit(
             name="labels and types",
             prologue=scope.query.prologue if scope.query else "",
             dataset=scope.dataset,
             template=("?kgeval_s", "?kgeval_p", "?kgeval_o"),
-            pattern=f"{which} VALUES ?kgeval_p {{ {wanted} }} ?kgeval_s ?kgeval_p ?kgeval_o",
+            pattern=f"{which} VALUES ?kgeval_p {{ {wanted} }} ?kgeval_s ?kgeval_p ?kgeval_o {only}",
             rows=0,
             role=Role.BACKGROUND,
         )

@@ -143,9 +143,13 @@ def did_you_mean(wanted: str, prefixes: Prefixes, beliefs: Beliefs) -> str:
     return f"; did you mean {printable(prefixes.shorten(near))}?" if near else ""
 
 
-def read_scope_query(path: Path) -> ScopeQuery:
-    """Read and check the query in a file."""
-    return parse_scope_query(read_text(path), printable(str(path)))
+def read_scope_query(path: Path, prefixes: Prefixes | None = None) -> ScopeQuery:
+    """Read and check the query in a file; it may use the prefixes without declaring them."""
+    text = read_text(path)
+    used = {token[0].partition(":")[0] for token in TOKEN.finditer(text) if ":" in token[0]}
+    known = prefixes.namespaces if prefixes else {}
+    declared = "".join(f"PREFIX {name}: <{known[name]}> " for name in known if name in used)
+    return parse_scope_query(declared + text, printable(str(path)))
 
 
 def parse_scope_query(text: str, name: str = "the scope query") -> ScopeQuery:

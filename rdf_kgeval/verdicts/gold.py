@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pyoxigraph as ox
 
+from rdf_kgeval.beliefs.prefixes import Prefixes
 from rdf_kgeval.beliefs.table import Triple
 from rdf_kgeval.beliefs.terms import cell_term, oxigraph_text, parse_term
 from rdf_kgeval.common.disk import read_text
@@ -34,6 +35,7 @@ class GoldOracle:
     def __init__(self, path: Path | str) -> None:
         self._path = Path(path)
         self.labels = read_gold(self._path)
+        self._by_prefixes = False
 
     def ask(self, question: Question) -> Answer:
         """Return the label in the file.
@@ -42,6 +44,10 @@ class GoldOracle:
             InputError: the file has no label for the belief.
         """
         label = self.labels.get(question.triple)
+        if label is None and not self._by_prefixes:
+            self._by_prefixes = True  # the file may have CURIEs, whose prefixes the graph declares
+            self.labels = read_gold(self._path, question.names.beliefs.prefixes)
+            label = self.labels.get(question.triple)
         if label is None:
             raise InputError(
                 f"{printable(str(self._path))} has no label for {printable(' '.join(question.triple), 300)}; "
@@ -50,16 +56,16 @@ class GoldOracle:
         return Answer.TRUE if label else Answer.FALSE
 
 
-def read_gold(path: Path) -> dict[Triple, bool]:
+def read_gold(path: Path, prefixes: Prefixes | None = None) -> dict[Triple, bool]:
     """Read labels from a CSV file, or from RDF if the file's name says so.
 
-    The columns of the CSV are subject, predicate, object and label. Terms are plain IRIs or N-Triples terms;
-    a label is 1, 0, true or false, or empty for no label.
+    The columns of the CSV are subject, predicate, object and label. Terms are plain IRIs, N-Triples terms,
+    or CURIEs with one of the prefixes; a label is 1, 0, true or false, or empty for no label.
 
     Raises:
         InputError: the file cannot be read, or a triple has two labels.
     """
-    return _read_csv(path) if path.suffix.lower() in (".csv", "") else _read_rdf(path)
+    return _read_csv(path, prefixes or Prefixes()) if path.suffix.lower() in (".csv", "") else _read_rdf(path)
 
 
 def _read_rdf(path: Path) -> dict[Triple, bool]:
@@ -91,7 +97,7 @@ def _read_rdf(path: Path) -> dict[Triple, bool]:
     return gold
 
 
-def _read_csv(path: Path) -> dict[Triple, bool]:
+def _read_csv(path: Path, prefixes: Prefixes) -> dict[Triple, bool]:
     name = printable(str(path))
     gold: dict[Triple, bool] = {}
     rows = csv.DictReader(io.StringIO(read_text(path), newline=""), strict=True)
@@ -108,7 +114,7 @@ def _read_csv(path: Path) -> dict[Triple, bool]:
                 continue
             if label not in _LABELS:
                 raise InputError(f"{where}: the label {printable(label, 40)!r} is not 1 or 0; correct it")
-            s, p, o = (cell_term(row[c], where) for c in _COLUMNS[:3])
+            s, p, o = (cell_term(prefixes.full(row[c]), where) for c in _COLUMNS[:3])
             if gold.setdefault((s, p, o), _LABELS[label]) != _LABELS[label]:
                 raise InputError(f"{where}: the same triple has another label above; keep one of them")
     except csv.Error as error:

@@ -10,6 +10,7 @@ import sys
 import urllib.parse
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from enum import StrEnum
 from functools import cached_property
 from importlib import import_module
@@ -278,6 +279,12 @@ def choose_oracle(name: str, annotator: str) -> Oracle:
     if name in ORACLES:
         oracle: Oracle = ORACLES[name].load()(annotator)
     elif is_file(name):
+        if not Path(name).exists():
+            near = get_close_matches(name.lower(), ORACLES, n=1)
+            raise InputError(
+                f"--oracle takes {', '.join(sorted(ORACLES, reverse=True))} or a CSV file; there is no file "
+                f"{printable(name, 200)!r}.{f' Did you mean {near[0]}?' if near else ''}"
+            )
         oracle = GOLD.load()(Path(name))
     else:
         oracle = _import(name)

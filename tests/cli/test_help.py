@@ -25,7 +25,7 @@ def output(*arguments: str, columns: int = 80) -> str:
 def parameters(name: str) -> list[Any]:
     command = GROUP.commands[name] if name else GROUP
     with command.make_context(name, [], resilient_parsing=True) as context:
-        return list(command.get_params(context))
+        return [p for p in command.get_params(context) if not p.hidden]
 
 
 @pytest.mark.parametrize("name", COMMANDS)

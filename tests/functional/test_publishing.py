@@ -1,5 +1,6 @@
 """Publishing as users meet it: commands, three stores that agree, and rdflib in an environment of its own."""
 
+import csv
 import json
 import os
 import shutil
@@ -9,6 +10,7 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pyoxigraph as ox
 import pytest
@@ -166,11 +168,67 @@ def test_publish_and_report(folder: Path) -> None:
         assert (own["dqv:value"], own["kge:sampleSize"], own["kge:inferred"]) == (
             entry["accuracy"], entry["asked"], entry["inferred"],
         )  # fmt: skip
-    failed = command("report", "run", "-o", "r.xml", "--format", "junit", "--min-accuracy", "0.8", cwd=folder)
+    failed = command("report", "run", "-o", "r.xml", "--min-accuracy", "0.8", cwd=folder)
     assert failed.returncode == 3
     assert "<failure" in (folder / "r.xml").read_text()
-    assert command("report", "run", "-o", "r.md", "--format", "markdown", cwd=folder).returncode == 0
+    assert command("report", "run", "-o", "r.md", cwd=folder).returncode == 0
     assert (folder / "r.md").read_text().startswith("# How much of kg.ttl is true?\n")
+    assert command("report", "run", "-o", "r.csv", cwd=folder).returncode == 0
+    rows = list(csv.DictReader((folder / "r.csv").read_text().splitlines()))
+    assert [row["predicate"] for row in rows] == ["", *result["by_predicate"]]
+    assert [float(row["accuracy"]) for row in rows] == [
+        result["accuracy"],
+        *(entry["accuracy"] for entry in result["by_predicate"].values()),
+    ]
+    for name, form, begin in (
+        ("old.xml", "junit", "<?xml"),
+        ("old.txt", "markdown", "# How"),
+        ("old.html", "html", "<!"),
+    ):
+        assert command("report", "run", "-o", name, "--format", form, cwd=folder).returncode == 0
+        assert (folder / name).read_text().startswith(begin)
+    shown = command("report", "--help", cwd=folder).stdout
+    assert "--format" not in shown
+
+
+@pytest.mark.parametrize(
+    "threshold", [("--min-accuracy", "0.8"), ("--max-margin", "0.0000001"), ("--min-accuracy", "0.7")]
+)
+def test_junit_of_evaluate_fails_as_the_exit_code_does(folder: Path, threshold: tuple[str, str]) -> None:
+    options = ("--oracle", "gold.csv", "--policy", "greedy", "--seed-size", "0", "--report", "r.xml")
+    done = command("evaluate", *SOURCES, *options, *threshold, cwd=folder)
+    whole = ElementTree.parse(folder / "r.xml").getroot()[0]
+    assert done.returncode == (0 if whole.find("failure") is None else 3), done.stderr
+    assert (done.returncode == 0) == (threshold == ("--min-accuracy", "0.7"))
+
+
+@pytest.mark.parametrize(
+    ("annotations", "labels"), [((), 8), (("--annotations", "asked"), 5), (("--annotations", "wrong"), 2)]
+)
+def test_evaluate_publishes_what_is_asked_for(
+    folder: Path, annotations: tuple[str, ...], labels: int
+) -> None:
+    options = ("--oracle", "gold.csv", "--policy", "greedy", "--seed-size", "0", "--publish", "r.nt")
+    done = command("evaluate", *SOURCES, *options, *annotations, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert (folder / "r.nt").read_text().count("rdf-kgeval#label>") == labels
+
+
+def test_a_comparison_is_written_by_its_ending(folder: Path) -> None:
+    options = ("--oracle", "gold.csv", "--seeds", "2", "--processes", "1", "--methods", "srs/wilson")
+    for ending, begin in ((".html", "<!"), (".md", "# Methods compared: 2 runs"), (".csv", "method,")):
+        done = command("compare", *SOURCES, *options, "--report", f"c{ending}", cwd=folder)
+        assert done.returncode == 0, done.stderr
+        assert (folder / f"c{ending}").read_text().startswith(begin)
+
+
+def test_format_is_that_of_the_input(folder: Path) -> None:
+    (folder / "kg.data").write_bytes((folder / "kg.ttl").read_bytes())
+    mine = ("mine", "kg.data", "--min-support", "1", "--min-confidence", "0.1")
+    for number, (name, options) in enumerate([("--format", ()), ("--input-format", ("--format", "shacl"))]):
+        done = command(*mine, name, "ttl", *options, "-o", f"rules{number}.ttl", cwd=folder)
+        assert done.returncode == 0, done.stderr
+    assert (folder / "rules0.ttl").read_bytes() == (folder / "rules1.ttl").read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -179,7 +237,21 @@ def test_publish_and_report(folder: Path) -> None:
         (["publish", "run"], 2, "give --output FILE"),
         (["publish", "run", "-o", "r.docx"], 1, "r.docx cannot be told from its name; end it in .trig"),
         (["publish", "run", "-o", "absent/r.trig"], 1, "its folder does not exist"),
-        (["publish", "run", "-o", "r.trig", "--annotations", "some"], 2, "asked, wrong, all"),
+        (["publish", "run", "-o", "r.trig", "--annotations", "some"], 2, "known, asked, wrong, all"),
+        (["publish", "run", "-o", "r.trig", "--license", "free"], 1, "is not an absolute IRI"),
+        (["report", "run", "-o", "r.pdf"], 1, "told from its name; end it in .html, .md, .xml or .csv"),
+        (["report", "run", "-o", "report"], 1, "told from its name; end it in .html, .md, .xml or .csv"),
+        (["evaluate", "kg.ttl", "--oracle", "absent.csv", "--report", "r.pdf"], 1, "r.pdf cannot be told"),
+        (
+            ["evaluate", "kg.ttl", "--oracle", "gold.csv", "--annotations", "some"],
+            2,
+            "known, asked, wrong, all",
+        ),
+        (
+            ["compare", "absent.ttl", "--oracle", "absent.csv", "--report", "c.xml"],
+            1,
+            "end it in .html, .md or .csv",
+        ),
         (["publish", "run", "-o", "r.trig", "--form", "star"], 2, "reification, named-graphs, triple-terms"),
         (["publish", "run", "-o", "r.ttl", "--form", "named-graphs"], 1, "write .trig, .nq or .jsonld"),
         (["publish", "run", "-o", "r.trig", "--base", "nonsense"], 1, "must end in / or #"),
@@ -195,7 +267,7 @@ def test_publish_and_report(folder: Path) -> None:
             "no server answers",
         ),
         (["publish", "absent", "-o", "r.trig"], 1, "absent is not a run directory"),
-        (["report", "run", "-o", "r.html", "--format", "pdf"], 2, "html, markdown or junit"),
+        (["report", "run", "-o", "r.html", "--format", "pdf"], 2, "html, markdown, junit or csv"),
         (["report", "run", "-o", "absent/r.html"], 1, "its folder does not exist"),
         (
             ["evaluate", "kg.ttl", "--oracle", "gold.csv", "--publish", "r.docx"],

@@ -87,7 +87,8 @@ def test_scopes_on_real_servers(name: str, request: pytest.FixtureRequest, tmp_p
     server: Server = request.getfixturevalue(name)
     types = f"<{EX}s1> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <{EX}Thing> .\n"
     label = f'<{EX}big> <http://www.w3.org/2000/01/rdf-schema#label> "is big" .\n'
-    server.load((PLAIN + types + label).encode(), GRAPH)
+    comment = f'<{EX}s1> <http://www.w3.org/2000/01/rdf-schema#comment> "thing one"@en .\n'
+    server.load((PLAIN + types + label + comment).encode(), GRAPH)
     (tmp_path / "scope.rq").write_text(f"CONSTRUCT {{ ?s <{EX}big> ?o }} WHERE {{ ?s <{EX}big> ?o }}")
     expected = canonical("\n".join(line for line in PLAIN.splitlines() if "/big>" in line))
     (tmp_path / "select.rq").write_text(f"SELECT ?s ?p ?o {{ ?s ?p ?o FILTER(?p = <{EX}big>) }}")
@@ -95,6 +96,7 @@ def test_scopes_on_real_servers(name: str, request: pytest.FixtureRequest, tmp_p
     for scope in ({"predicates": [EX + "big"]}, *queries):
         beliefs = kgeval.pull_beliefs(server.query, graph=GRAPH, **scope)
         assert canonical("\n".join(beliefs.line(row) for row in beliefs.rows)) == expected
-        assert len(beliefs) == beliefs.n_beliefs + 2
+        assert len(beliefs) == beliefs.n_beliefs + 3
         assert label.strip() in text(beliefs)
+        assert comment.strip() in text(beliefs)
         assert beliefs.by_class() == {EX + "Thing": 1}

@@ -347,7 +347,7 @@ def test_an_explanation_reaches_back_to_the_verdicts(example: CouplingGraph) -> 
     assert describe(explain(inference, home), str) == [f"{home}: you said true"]
     lonely = row(example, "TajMahal", "a", "State")
     assert describe(explain(inference, lonely), str) == [
-        f"{lonely}: unknown (0.50), for no verdict bears on it"
+        f"{lonely}: unknown: no answer so far says anything about it"
     ]
 
 

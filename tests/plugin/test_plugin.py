@@ -17,7 +17,7 @@ from rdf_kgeval.errors import InputError
 from rdf_kgeval.pipeline import Evaluation
 from rdf_kgeval.plugin import lookup
 from rdf_kgeval.plugin.store import KGEvalStore
-from rdf_kgeval.publishing.rdf import Form, RecordOptions, publish, to_rdf
+from rdf_kgeval.publishing.rdf import Annotations, Form, RecordOptions, publish, to_rdf
 from tests.support.records import EX, EXAMPLE, hostile, motivating
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
@@ -167,7 +167,7 @@ def test_functions_of_others_and_terms_of_ours_are_let_be() -> None:
 
 def test_hostile_literals_are_found_again(tmp_path: Path) -> None:
     evaluation = hostile(tmp_path)
-    publish(evaluation, tmp_path / "r.nq")
+    publish(evaluation, tmp_path / "r.nq", RecordOptions(annotations=Annotations.ALL))
     rdf_kgeval.register(tmp_path / "r.nq")
     graph = Graph().parse(tmp_path / "kg.ttl")
     rows = list(graph.query(LABELS))

@@ -3,8 +3,10 @@
 import hashlib
 import json
 import re
+import uuid
 from collections import Counter
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
 import pyoxigraph as ox
@@ -12,14 +14,14 @@ import pyshacl
 import pytest
 import rdflib
 from rdflib import RDF, Literal, URIRef
-from rdflib.namespace import XSD
+from rdflib.namespace import DCAT, DCTERMS, RDFS, SKOS, XSD
 
 import rdf_kgeval as kgeval
+from rdf_kgeval.beliefs.terms import to_rdflib
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.namespaces import DQV, KGE, OA, PROV, VOID
 from rdf_kgeval.pipeline import Evaluation
 from rdf_kgeval.plugin.lookup import SUFFIXES
-from rdf_kgeval.publishing.annotations import MANY
 from rdf_kgeval.publishing.rdf import (
     Annotations,
     Form,
@@ -29,9 +31,11 @@ from rdf_kgeval.publishing.rdf import (
     publish,
     to_rdf,
 )
+from rdf_kgeval.publishing.report.content import gather
+from rdf_kgeval.publishing.report.page import json_ld
 from rdf_kgeval.runs.config import ONTOLOGY, InputFile, RunConfig, ScopeConfig
 from rdf_kgeval.sources.files import WRITTEN
-from rdf_kgeval.verdicts.log import Retraction
+from rdf_kgeval.verdicts.log import Answer, Retraction, Verdict
 from tests.support.records import EX, HOSTILE, NELL, QUERIES, ROOT, hostile, motivating
 
 SHAPES = ROOT / "ontologies" / "kgeval-shapes.ttl"
@@ -77,7 +81,8 @@ def test_a_record_of_nell_conforms_and_loads_whole() -> None:
     found, text = conforms(flat(dataset))
     assert found, text
     targets = set(dataset.objects(None, URIRef(OA + "hasTarget")))
-    assert len(targets) == beliefs.n_beliefs == 1860
+    assert beliefs.n_beliefs == 1860
+    assert len(targets) == int((evaluation.label() >= 0).sum())
 
 
 CORRUPTIONS: dict[str, Callable[[rdflib.Graph], None]] = {}
@@ -247,7 +252,7 @@ def test_annotations_are_the_labels(evaluation: Evaluation) -> None:
 
 
 def test_votes_and_disputes(attacked: Evaluation) -> None:
-    graph = to_rdf(attacked)
+    graph = to_rdf(attacked, RecordOptions(annotations=Annotations.ALL))
     rows = graph.query((ROOT / "queries" / "report" / "disputed.rq").read_text())
     assert [(str(s), int(t), int(f), int(a)) for s, _, _, t, f, a in rows] == [(EX + "carl", 1, 1, 0)]
     found = labels(graph)
@@ -267,7 +272,7 @@ def test_a_retracted_verdict_is_gone(tmp_path: Path) -> None:
 
 def test_every_question_has_an_answer(attacked: Evaluation) -> None:
     dataset = to_rdf(attacked)
-    assert len(QUERIES) >= 12
+    assert len(QUERIES) == 14
     for path in QUERIES:
         text = path.read_text()
         assert re.match(r"#\+ id: (.+)\n#\+ summary: .+\n", text)[1] == path.stem
@@ -304,7 +309,7 @@ def test_all_formats_hold_the_same_and_publishing_twice_gives_the_same_bytes(
     (count,) = [
         q.object.value
         for q in quads
-        if q.predicate.value == VOID + "triples" and q.subject.value.endswith("/record")
+        if q.predicate.value == VOID + "triples" and q.subject.value == make_record(attacked).graph[1:-1]
     ]
     assert int(count) == len(quads)
 
@@ -316,10 +321,10 @@ def test_a_log_that_is_read_again_gives_the_same_bytes(attacked: Evaluation) -> 
 
 def test_names_do_not_change_with_more_verdicts(tmp_path: Path) -> None:
     few, many = (make_record(hostile(tmp_path, verdicts=n)) for n in (1, 6))
-    assert few.base == many.base
+    assert few.graph == many.graph
     assert few.verdicts_digest != many.verdicts_digest
     other = make_record(motivating())
-    assert other.base != few.base
+    assert other.graph != few.graph
 
 
 def test_the_statements_of_a_hostile_graph_come_back_unchanged(attacked: Evaluation) -> None:
@@ -338,7 +343,7 @@ def statements(store: ox.Store, query: str) -> int:
 
 
 def test_named_graphs_hold_the_statements(attacked: Evaluation, tmp_path: Path) -> None:
-    options = RecordOptions(form=Form.NAMED_GRAPHS)
+    options = RecordOptions(form=Form.NAMED_GRAPHS, annotations=Annotations.ALL)
     publish(attacked, tmp_path / "r.trig", options)
     store = ox.Store()
     store.bulk_load(path=str(tmp_path / "r.trig"))
@@ -358,7 +363,9 @@ def test_named_graphs_hold_the_statements(attacked: Evaluation, tmp_path: Path) 
 
 @pytest.mark.parametrize("name", ["trig", "ttl", "nq"])
 def test_triple_terms_are_reified(name: str, attacked: Evaluation, tmp_path: Path) -> None:
-    publish(attacked, tmp_path / f"r.{name}", RecordOptions(form=Form.TRIPLE_TERMS))
+    publish(
+        attacked, tmp_path / f"r.{name}", RecordOptions(form=Form.TRIPLE_TERMS, annotations=Annotations.ALL)
+    )
     store = ox.Store()
     store.bulk_load(path=str(tmp_path / f"r.{name}"))
     assert (
@@ -376,20 +383,27 @@ def test_triple_terms_are_reified(name: str, attacked: Evaluation, tmp_path: Pat
         to_rdf(attacked, RecordOptions(form=Form.TRIPLE_TERMS))
 
 
-def annotated(evaluation: Evaluation, which: Annotations | None) -> Counter[str]:
-    lines = "".join(lines_of(make_record(evaluation, RecordOptions(annotations=which)))).splitlines()
+def annotated(evaluation: Evaluation, options: RecordOptions | None = None) -> Counter[str]:
+    lines = "".join(lines_of(make_record(evaluation, options))).splitlines()
     return Counter(line.split()[2].rpartition("#")[2] for line in lines if f"<{KGE}label>" in line)
 
 
-def test_which_beliefs_are_annotated(attacked: Evaluation, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = annotated(attacked, Annotations.ALL)
-    assert sum(whole.values()) == attacked.graph.n_beliefs
-    assert annotated(attacked, None) == whole
-    assert annotated(attacked, Annotations.ASKED) == {"True>": 3, "False>": 7, "Unknown>": 1}
-    assert annotated(attacked, Annotations.WRONG) == {"False>": 8}
-    monkeypatch.setattr("rdf_kgeval.publishing.annotations.MANY", 3)
-    assert annotated(attacked, None) == {"True>": 3, "False>": 8, "Unknown>": 1}
-    assert MANY == 100_000
+def test_which_beliefs_are_annotated(attacked: Evaluation) -> None:
+    found = {which: annotated(attacked, RecordOptions(annotations=which)) for which in Annotations}
+    assert found[Annotations.KNOWN] == annotated(attacked) == {"True>": 3, "False>": 8, "Unknown>": 1}
+    assert found[Annotations.ASKED] == {"True>": 3, "False>": 7, "Unknown>": 1}
+    assert found[Annotations.WRONG] == {"False>": 8}
+    assert sum(found[Annotations.ALL].values()) == attacked.graph.n_beliefs == 13
+
+
+def test_a_record_is_as_large_as_what_is_known(tmp_path: Path) -> None:
+    lines = "".join(f"<{EX}s{i}> <{EX}p> <{EX}o{i}> .\n" for i in range(500))
+    (tmp_path / "kg.nt").write_text(lines)
+    evaluation = Evaluation(kgeval.couple(kgeval.read_beliefs(tmp_path / "kg.nt"), []))
+    empty = len(list(ox.parse("".join(lines_of(make_record(evaluation))), format=ox.RdfFormat.N_QUADS)))
+    evaluation.answer(evaluation.next(1)[0], kgeval.verdicts.log.Answer.TRUE, "me")
+    assert annotated(evaluation) == {"True>": 1}
+    assert "".join(lines_of(make_record(evaluation))).count("\n") < empty + 60
 
 
 def test_statements_that_evidence_names_are_described(attacked: Evaluation) -> None:
@@ -408,7 +422,7 @@ def test_annotators_are_pseudonymous_unless_named(attacked: Evaluation) -> None:
         assert hashlib.sha256(name.encode()).hexdigest()[:8] not in text
     named = "".join(lines_of(make_record(attacked, RecordOptions(name_annotators=True))))
     assert '"ann@example.org"' in named
-    assert len(set(re.findall(r"/annotator/[0-9a-f]+", text))) == 2
+    assert text.count(f"> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <{KGE}Annotator>") == 2
 
 
 def test_names_of_ones_own(evaluation: Evaluation) -> None:
@@ -446,14 +460,20 @@ def test_blank_nodes_get_names(tmp_path: Path) -> None:
     (tmp_path / "kg.nt").write_text("_:a <x:p> _:b .\n_:b <x:p> <x:c> .\n")
     (tmp_path / "all.rq").write_text("SELECT ?s ?p ?o { ?s ?p ?o }")
     beliefs = kgeval.read_beliefs(tmp_path / "kg.nt", scope=tmp_path / "all.rq")
-    text = "".join(lines_of(make_record(Evaluation(kgeval.couple(beliefs, [])))))
+    evaluation, options = (
+        Evaluation(kgeval.couple(beliefs, [])),
+        RecordOptions(base=EX, annotations=Annotations.ALL),
+    )
+    text = "".join(lines_of(make_record(evaluation, options)))
     assert beliefs.n_beliefs == 2
     assert "_:" not in text
     assert len(set(re.findall(r"/blank/\w+", text))) == 2
 
 
 def test_nothing_known_gives_a_record_without_measurements(evaluation: Evaluation) -> None:
-    text = "".join(lines_of(make_record(Evaluation(evaluation.graph))))
+    text = "".join(
+        lines_of(make_record(Evaluation(evaluation.graph), RecordOptions(annotations=Annotations.ALL)))
+    )
     assert DQV + "value" not in text
     assert text.count(f"<{KGE}Unknown>") == 8
 
@@ -504,3 +524,148 @@ def test_the_vocabulary_speaks_of_its_own_terms_alone() -> None:
     vocabulary = rdflib.Graph().parse(ROOT / "ontologies" / "kgeval.ttl")
     named = {s for s in vocabulary.subjects() if isinstance(s, rdflib.URIRef)}
     assert {s for s in named if not s.startswith("https://w3id.org/rdf-kgeval")} == set()
+
+
+def test_every_name_is_a_uuid_of_the_run_or_under_the_users_base(evaluation: Evaluation) -> None:
+    origin = RunConfig(files=(InputFile(path="kg.ttl", role="belief", sha256="a" * 64),))
+    bases = {None: "urn:uuid:", EX + "eval/": EX + "eval/"}
+    known = (
+        "https://w3id.org/rdf-kgeval#",
+        "http://www.w3.org/",
+        "http://purl.org/dc/terms/",
+        "http://spdx.org/",
+    )
+    of_the_graph = {term[1:-1] for row in range(8) for term in evaluation.graph.beliefs.triple(row)}
+    for base, start in bases.items():
+        record = make_record(evaluation, RecordOptions(base=base), origin)
+        for quad in ox.parse("".join(lines_of(record)), format=ox.RdfFormat.N_QUADS):
+            for term in (quad.subject, quad.predicate, quad.object, quad.graph_name):
+                if isinstance(term, ox.NamedNode) and term.value not in of_the_graph:
+                    assert term.value.startswith((start, *known, "http://rdfs.org/ns/void#")), term
+                if isinstance(term, ox.NamedNode) and term.value.startswith("urn:uuid:"):
+                    assert uuid.UUID(term.value[9:]).version == 5
+
+
+def test_a_record_describes_itself(evaluation: Evaluation) -> None:
+    origin = RunConfig(
+        files=(
+            InputFile(path="in/kg.ttl", role="belief", sha256="a" * 64),
+            InputFile(path="more.ttl", role="context", sha256="b" * 64),
+        )
+    )
+    options = RecordOptions(license="http://creativecommons.org/publicdomain/zero/1.0/")
+    graph = rdflib.Graph()
+    for quad in ox.parse(
+        "".join(lines_of(make_record(evaluation, options, origin))), format=ox.RdfFormat.N_QUADS
+    ):
+        graph.add(tuple(to_rdflib(term) for term in quad.triple))
+    vocabulary = rdflib.Graph().parse(ROOT / "ontologies" / "kgeval.ttl")
+    metric = URIRef(KGE + "accuracy")
+    for name in ("inDimension", "expectedDataType"):
+        value = graph.value(metric, URIRef(DQV + name))
+        assert value is not None
+        assert value == vocabulary.value(metric, URIRef(DQV + name))
+    assert graph.value(metric, SKOS.definition) == vocabulary.value(metric, SKOS.definition)
+    record = graph.value(predicate=RDF.type, object=URIRef(DQV + "QualityMetadata"))
+    assert str(graph.value(record, DCTERMS.title)) == "How much of kg.ttl is true"
+    assert graph.value(record, DCTERMS.license) == URIRef(options.license)
+    last = max(verdict.time for verdict in evaluation.records)
+    assert graph.value(record, DCTERMS.created).toPython() == datetime.fromisoformat(last)
+    dataset = graph.value(record, DCTERMS.subject)
+    assert (dataset, RDF.type, DCAT.Dataset) in graph
+    assert (dataset, URIRef(DQV + "hasQualityMeasurement"), None) in graph
+    spdx = rdflib.Namespace("http://spdx.org/rdf/terms#")
+    checksum = graph.value(graph.value(dataset, spdx.checksum), spdx.checksumValue)
+    lines = sorted(
+        (f"{evaluation.graph.beliefs.line(row)}" for row in range(8)),
+        key=lambda line: hashlib.sha256(line.encode()).digest(),
+    )
+    assert str(checksum) == hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
+    assert str(checksum).startswith(str(graph.value(dataset, URIRef("http://www.w3.org/ns/dcat#version"))))
+    (file,) = graph.objects(dataset, DCAT.distribution)
+    assert str(graph.value(file, RDFS.label)) == "kg.ttl"
+    assert str(graph.value(graph.value(file, spdx.checksum), spdx.checksumValue)) == "a" * 64
+    for kind in (DQV + "QualityMeasurement", KGE + "Evaluation", KGE + "Annotator", DQV + "Metric"):
+        for subject in graph.subjects(RDF.type, URIRef(kind)):
+            assert graph.value(subject, RDFS.label), (kind, subject)
+    found, text = conforms(graph)
+    assert found, text
+    assert DCTERMS.license not in set(to_rdf(evaluation).predicates())
+
+
+def test_what_is_evaluated_changes_the_version(tmp_path: Path) -> None:
+    versions = set()
+    for text in (
+        "<x:s> <x:p> <x:o> .\n",
+        "<x:s> <x:p> <x:q> .\n",
+        "<x:s> <x:p> <x:q> .\n<x:s> <x:p> <x:o> .\n",
+    ):
+        (tmp_path / "kg.nt").write_text(text)
+        evaluation = Evaluation(kgeval.couple(kgeval.read_beliefs(tmp_path / "kg.nt"), []))
+        versions.add(make_record(evaluation).content_digest)
+    assert len(versions) == 3
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://localhost:7878/query",
+        "http://LOCALHOST./sparql",
+        "http://127.0.0.1:8890/sparql",
+        "http://127.8.8.8/sparql",
+        "http://127.1/sparql",
+        "http://0x7f.1/sparql",
+        "http://2130706433/sparql",
+        "http://[::1]:7878/query",
+        "http://[::ffff:127.0.0.1]/query",
+        "http://192.168.3.4/sparql",
+        "http://10.0.0.7/sparql",
+        "http://store.internal/sparql",
+        "http://nas.local:3030/ds",
+        "http://virtuoso:8890/sparql",
+        "http://ann:secret@dbpedia.org/sparql",
+        "https://dbpedia.org/sparql?key=***",
+    ],
+)
+def test_private_addresses_and_credentials_are_not_published(address: str, evaluation: Evaluation) -> None:
+    origin = RunConfig(endpoint=address, scope=ScopeConfig(graph=address))
+    text = "".join(lines_of(make_record(evaluation, origin=origin)))
+    host = address.split("//")[1].split("/")[0]
+    assert host not in text
+    assert "secret" not in text
+    assert "***" not in text
+    assert "sparqlEndpoint" not in text
+    assert "How much of the graph is true" in text
+    assert host not in json.dumps(json_ld(gather(evaluation, origin)))
+
+
+def test_public_addresses_are_published(evaluation: Evaluation) -> None:
+    for address in ("https://dbpedia.org/sparql", "http://[2606:4700::1111]/sparql", "http://8.8.8.8/query"):
+        text = "".join(lines_of(make_record(evaluation, origin=RunConfig(endpoint=address))))
+        assert f"<{VOID}sparqlEndpoint> <{address}>" in text
+    text = "".join(
+        lines_of(make_record(evaluation, origin=RunConfig(scope=ScopeConfig(graph="urn:x:graph"))))
+    )
+    assert "<urn:x:graph>" in text
+
+
+def test_notes_and_sources_of_answers_are_published(evaluation: Evaluation) -> None:
+    told = Evaluation(evaluation.graph)
+    request = told.next(1)[0]
+    attack = '<b>"\\ } </script>'
+    for number, (annotator, note, source) in enumerate(
+        [("ann", attack, "https://example.org/page?a=1"), ("bert", None, "http://127.0.0.1:8000/secret")]
+    ):
+        belief = told.graph.beliefs.id(told.graph.beliefs.rows[request.position])
+        told.record(
+            Verdict(
+                belief=belief, answer=Answer.TRUE, annotator=annotator, drawn=request.drawn, note=note, source=source,
+                time=f"2026-01-01T00:00:0{number}+00:00",
+            )
+        )  # fmt: skip
+    graph = flat(to_rdf(told))
+    (annotation,) = graph.subjects(URIRef(KGE + "votesTrue"), None)
+    assert [str(note) for note in graph.objects(annotation, RDFS.comment)] == [attack]
+    assert list(graph.objects(annotation, DCTERMS.source)) == [URIRef("https://example.org/page?a=1")]
+    found, text = conforms(graph)
+    assert found, text

@@ -123,11 +123,11 @@ def test_pages_of_another_state_of_the_store_are_not_used(tmp_path: Path) -> Non
     assert sum(1 for _, quads in whole.quads("") for _ in quads) == len(EXPECTED) + 1
 
 
-def pull_from(server: faults.FaultyStore, folder: Path, scope: Scope | None = None) -> Pulled:
-    endpoint = server.endpoint(patient())
-    return pull(
-        endpoint, scope or Scope(), folder, ["http://www.w3.org/2000/01/rdf-schema#label"], lambda *_: None
-    )
+def pull_from(
+    server: faults.FaultyStore, folder: Path, scope: Scope | None = None, lang: str = "en"
+) -> Pulled:
+    label = "http://www.w3.org/2000/01/rdf-schema#label"
+    return pull(server.endpoint(patient()), scope or Scope(), folder, [label], lambda *_: None, lang)
 
 
 def triples(pulled: Pulled) -> list[str]:

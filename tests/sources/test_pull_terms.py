@@ -170,3 +170,21 @@ def test_a_scope_brings_the_labels_of_its_predicates(tmp_path: Path, query: str 
         scope = Scope.of(scope=tmp_path / "scope.rq")
     server = FaultyStore(DATA + f'<{EX}q> {LABEL} "has q" .\n'.encode())
     assert f'<{EX}q> {LABEL} "has q" .' in triples(pull_from(server, tmp_path / "pages", scope))
+
+
+def test_a_scope_brings_descriptions_that_people_read_and_the_property_behind_a_predicate(
+    tmp_path: Path,
+) -> None:
+    told = "<https://schema.org/description>"
+    claim = f"<{EX}P1> <http://wikiba.se/ontology#directClaim> <{EX}q> .\n"
+    wanted = {
+        f'<{EX}s5> {told} "five"@en .',
+        f'<{EX}s5> {told} "fem"@sv .',
+        f'<{EX}s5> {told} "5" .',
+        f'<{EX}P1> {LABEL} "has q"@en .',
+    }
+    text = claim + "\n".join((*wanted, f'<{EX}s5> {told} "fuenf"@de .', f'<{EX}P2> {LABEL} "no" .')) + "\n"
+    server = FaultyStore(DATA + text.encode())
+    pulled = pull_from(server, tmp_path / "pages", Scope.of(predicates=[EX + "q"]), lang="sv")
+    beside = {line for line in triples(pulled) if line.split(" ")[1] != f"<{EX}q>"}
+    assert beside == {*wanted, claim.strip()}

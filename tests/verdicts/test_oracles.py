@@ -130,3 +130,26 @@ def test_a_person_at_the_terminal_adds_a_note_and_a_source() -> None:
     assert first.source == "https://example.org/map"
     assert "the source 'ftp://example.org' is not the address of a web page" in screen.getvalue()
     assert (second.note, second.source) == (None, None)
+
+
+def test_the_prompt_shows_evidence_and_on_demand_all_of_a_long_literal(tmp_path: Path) -> None:
+    story = "A long story. " * 50 + "The end."
+    (tmp_path / "kg.ttl").write_text(
+        "@prefix : <http://example.org/> . @prefix dct: <http://purl.org/dc/terms/> .\n"
+        f':a :history "{story}" ; dct:source "register\\u001b[31m" .'
+    )
+    graph = kgeval.couple(
+        kgeval.read_beliefs(tmp_path / "kg.ttl", predicates=["http://example.org/history"]), []
+    )
+    screen = io.StringIO()
+    kgeval.evaluate(
+        graph, kgeval.PromptOracle("ann", io.StringIO("m\nt\n"), screen), policy="srs", margin=0.1
+    )
+    first, _, rest = screen.getvalue().partition("more or quit [t/f/a/n/s/u/m/q]? ")
+    assert first.startswith("\n1 of about 1: a history A long story.")
+    assert "The end." not in first
+    assert "The end." in rest
+    assert "evidence: register\\x1b[31m\n" in first
+    assert "\x1b" not in screen.getvalue()
+    address = next(line for line in first.splitlines() if "duckduckgo" in line)
+    assert len(address) < 500

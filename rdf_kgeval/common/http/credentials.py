@@ -1,8 +1,10 @@
 """Credentials for an endpoint: taken from the environment or netrc, and never shown; URLs without secrets."""
 
 import base64
+import ipaddress
 import netrc
 import os
+import unicodedata
 import urllib.parse
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,6 +13,8 @@ from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
 
 _HIDDEN = "***"
+# Names of hosts that mean something else, or nothing, on another machine (RFC 6761, 6762, 8375, 9476).
+_LOCAL = {"localhost", "local", "internal", "intranet", "lan", "home", "corp", "private", "arpa", "test"}
 # What these parameters say is no secret.
 _HARMLESS = {"default-graph-uri", "named-graph-uri", "timeout", "format", "output", "infer", "reasoning"}
 
@@ -86,6 +90,35 @@ def redact(url: str) -> str:
 def is_redacted(url: str) -> bool:
     """Tell whether a secret was hidden in a URL, so that it can no longer be requested."""
     return _HIDDEN in url
+
+
+def is_public(address: str) -> bool:
+    """Tell whether an address may be published: nothing of it is secret, and other machines know its host.
+
+    An IRI that names no host, such as a URN, is public.
+
+    >>> is_public("https://dbpedia.org/sparql"), is_public("http://localhost:7878/query"), is_public("urn:x")
+    (True, False, True)
+    """
+    try:
+        parts = urllib.parse.urlsplit(address)
+        host = unicodedata.normalize("NFKC", parts.hostname or "").rstrip(".")
+    except ValueError:
+        return False
+    if is_redacted(address) or "@" in parts.netloc:
+        return False
+    return not parts.netloc or _is_public_host(host)
+
+
+def _is_public_host(host: str) -> bool:
+    try:
+        found = ipaddress.ip_address(host)
+    except ValueError:
+        last = host.rpartition(".")[2]
+        # A last part that begins with a digit is another spelling of an address, such as 127.1 or 0x7f.1.
+        return "." in host and last not in _LOCAL and not last[:1].isdigit()
+    mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
+    return (mapped or found).is_global
 
 
 def _is_plain(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""A page that compares methods."""
+"""A comparison of methods, as a page, as text and as CSV."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -6,8 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from markupsafe import Markup
 
+from rdf_kgeval.common.text import plural
 from rdf_kgeval.evaluation.simulation import Trial
 from rdf_kgeval.publishing.report.charts import COLOURS, Curve, boxes, curves, grouped_bars
+from rdf_kgeval.publishing.report.table import to_csv
 from rdf_kgeval.publishing.report.templates import render
 
 _ERRORS = {"delta_overall": "Delta overall", "delta_predicate": "Delta predicate"}
@@ -55,6 +57,23 @@ def comparison_page(trials: Sequence[Trial], rows: Sequence[dict[str, Any]], acc
         head=[key.replace("_", " ") for key in rows[0]],
         rows=cells,
     )
+
+
+def comparison_text(trials: Sequence[Trial], rows: Sequence[dict[str, Any]], accuracy: float) -> str:
+    """Write the table of the comparison in GitHub's Markdown, with arguments as for the page."""
+    head = [key.replace("_", " ") for key in rows[0]]
+    lines = [head, ["---"] * len(head), *([_cell(value) for value in row.values()] for row in rows)]
+    title = f"# Methods compared: {plural(len(trials), 'run')}, gold accuracy {accuracy:.1%}"
+    return "\n".join([title, "", *(f"| {' | '.join(cells)} |" for cells in lines)]) + "\n"
+
+
+def comparison_table(_trials: Sequence[Trial], rows: Sequence[dict[str, Any]], _accuracy: float) -> str:
+    """Write the table of the comparison as CSV, with arguments as for the page."""
+    return to_csv(list(rows[0]), rows)
+
+
+COMPARISONS = {".html": comparison_page, ".md": comparison_text, ".csv": comparison_table}
+"""What writes a comparison, by the ending of its file."""
 
 
 def means(trials: Sequence[Trial], field: str) -> dict[str, Curve]:

@@ -8,7 +8,6 @@ from importlib.metadata import version
 import numpy as np
 
 from rdf_kgeval.beliefs.accounts import Accounts
-from rdf_kgeval.beliefs.names import readable
 from rdf_kgeval.beliefs.table import Triple
 from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.common.text import plural, printable
@@ -20,10 +19,12 @@ from rdf_kgeval.evaluation.state import IDENTIFY, VERIFY, State
 from rdf_kgeval.inference.explanation import explain, reason
 from rdf_kgeval.inference.model import UNKNOWN
 from rdf_kgeval.inference.rule_weights import track_rules
-from rdf_kgeval.publishing.record import Record
+from rdf_kgeval.publishing.record import Record, name_of, title_of
 from rdf_kgeval.runs.config import RunConfig
 from rdf_kgeval.verdicts.log import AMBIGUOUS, FALSE, TRUE, Answer, standing
 
+REMARKS = 100
+"""Notes and sources in a report."""
 SUSPICIOUS = 25
 """How many suspicious beliefs, and how many that people called wrong, are listed."""
 POINTS = 400
@@ -69,6 +70,19 @@ class Annotator:
 
 
 @dataclass(frozen=True)
+class Remark:
+    """What an annotator said beside an answer."""
+
+    sentence: str
+    answer: Answer
+    annotator: str
+    """The pseudonym."""
+    note: str
+    source: str
+    """The address of a web page; either may be empty."""
+
+
+@dataclass(frozen=True)
 class Report:
     """Everything that a report tells."""
 
@@ -87,6 +101,10 @@ class Report:
     """How many suspects and wrong ones there are in all."""
     rules: tuple[RuleRecord, ...]
     annotators: tuple[Annotator, ...]
+    remarks: tuple[Remark, ...]
+    """Notes and sources, the first `REMARKS` in the order of the log."""
+    more_remarks: int
+    """How many more there are."""
     accounts: Accounts | None
     """What became of every triple read."""
     provenance: tuple[tuple[str, str], ...]
@@ -123,6 +141,7 @@ def gather(
     record = Record(evaluation, origin=origin)
     result = evaluation.result()
     suspects, wrong, counts = _suspects(evaluation)
+    remarks = _remarks(evaluation, record)
     return Report(
         title=title_of(origin),
         result=result,
@@ -135,6 +154,8 @@ def gather(
         counts=counts,
         rules=tuple(_rules(evaluation)),
         annotators=tuple(_annotators(evaluation, record)),
+        remarks=tuple(remarks[:REMARKS]),
+        more_remarks=max(len(remarks) - REMARKS, 0),
         accounts=origin.accounts or evaluation.graph.beliefs.accounts,
         provenance=tuple(_provenance(evaluation, origin, record)),
         name=record.name("evaluation")[1:-1],
@@ -170,22 +191,6 @@ def summary(entry: GroupResult | Result, result: Result) -> str:
         return f"accuracy {percent(entry.accuracy)}, without an interval: {known}"
     sure = f"{percent_range(entry.interval)} at the level {result.level:.4g}"
     return f"accuracy {percent(entry.accuracy)}, {sure}: {known}"
-
-
-def name_of(evaluation: State, predicate: str) -> str:
-    """Return a predicate's name for people."""
-    term = evaluation.graph.beliefs.terms.find(f"<{predicate}>")
-    name = readable(f"<{predicate}>") if term is None else evaluation.names.of(term)
-    return printable(name, 80)
-
-
-def title_of(origin: RunConfig) -> str:
-    """Return what the evaluated graph is called."""
-    files = [file.name for file in origin.files if file.role == "belief"]
-    names = files or [origin.scope.graph or origin.endpoint or "the graph"]
-    return printable(
-        names[0] if len(names) == 1 else f"{names[0]} and {plural(len(names) - 1, 'file')} more", 80
-    )
 
 
 def _how(evaluation: State, result: Result) -> list[str]:
@@ -291,11 +296,27 @@ def _rules(evaluation: State) -> list[RuleRecord]:
     )
 
 
+def _remarks(evaluation: State, record: Record) -> list[Remark]:
+    """List the notes and sources of the answers that stand."""
+    beliefs = evaluation.graph.beliefs
+    return [
+        Remark(
+            sentence=evaluation.in_words(beliefs.row(verdict.belief)),
+            answer=verdict.answer,
+            annotator=record.pseudonym(verdict.annotator),
+            note=verdict.note or "",
+            source=verdict.source or "",
+        )
+        for verdict in standing(evaluation.records)
+        if verdict.note or verdict.source
+    ]
+
+
 def _annotators(evaluation: State, record: Record) -> list[Annotator]:
     verdicts = standing(evaluation.records)
     found = [
         Annotator(
-            record.annotator(name)[1:-1].rpartition("/")[2][:8],
+            record.pseudonym(name),
             Counter(verdict.answer for verdict in verdicts if verdict.annotator == name),
         )
         for name in sorted({verdict.annotator for verdict in verdicts})

@@ -39,6 +39,13 @@ def markdown(report: Report) -> str:
         ("annotator (pseudonym)", *Answer),
         [(a.name, *(f"{a.answers.get(answer, 0):,}" for answer in Answer)) for a in report.annotators],
     )
+    if report.remarks:
+        lines += ["", "## What they noted", ""]
+        for remark in report.remarks:
+            said = ": ".join(filter(None, (f"{remark.answer}, by {remark.annotator}", remark.note)))
+            lines.append(f"- {_plain(remark.sentence)}: {_plain(f'{said} {remark.source}'.strip())}")
+        if report.more_remarks:
+            lines.append(f"- and {report.more_remarks:,} more: verdicts.jsonl has all of them")
     if report.accounts:
         lines += ["", "## What was read", "", f"{report.accounts.headline}:", ""]
         rows = [

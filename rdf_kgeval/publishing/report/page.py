@@ -8,8 +8,9 @@ from typing import Any
 from rdf_kgeval.evaluation.result import GroupResult, Result
 from rdf_kgeval.evaluation.state import State
 from rdf_kgeval.namespaces import DQV, KGE, PROV, VOID
+from rdf_kgeval.publishing.record import name_of, title_of
 from rdf_kgeval.publishing.report.charts import history
-from rdf_kgeval.publishing.report.content import Report, name_of, summary, title_of
+from rdf_kgeval.publishing.report.content import Report, summary
 from rdf_kgeval.publishing.report.templates import render
 from rdf_kgeval.runs.config import RunConfig
 from rdf_kgeval.verdicts.log import Answer

@@ -92,6 +92,15 @@ class Traffic:
     """Bytes of the answers."""
 
 
+_UPDATE = "application/sparql-update"
+_NO_UPDATES = (404, 405, 406, 410, 415, 501)
+"""What servers answer where an update is not what they expect."""
+
+
+def _is_update(request: urllib.request.Request) -> bool:
+    return (request.get_header("Content-type") or "").startswith(_UPDATE)
+
+
 class Endpoint:
     """A SPARQL endpoint, for queries or for updates; several threads may use it."""
 
@@ -186,7 +195,7 @@ class Endpoint:
         except urllib.error.HTTPError as error:
             self._reached = True
             with error:
-                raise self._refusal(error) from error
+                raise self._refusal(error, updating=_is_update(request)) from error
         except ValueError as error:
             # The URL, the query and the credentials were checked, so the fault is the server's Location.
             raise EndpointError(
@@ -222,7 +231,7 @@ class Endpoint:
     def _update_request(self, text: str) -> urllib.request.Request:
         deadline = time.monotonic() + self.retry.limit
         request = TimedRequest(self.url, text.encode(), method="POST", deadline=deadline)
-        request.add_header("Content-Type", "application/sparql-update; charset=utf-8")
+        request.add_header("Content-Type", f"{_UPDATE}; charset=utf-8")
         request.add_header("User-Agent", _AGENT)
         return self._signed(request)
 
@@ -243,7 +252,7 @@ class Endpoint:
             raise http.client.IncompleteRead(b"", response.length)
         return b"".join(parts)
 
-    def _refusal(self, error: urllib.error.HTTPError) -> Exception:
+    def _refusal(self, error: urllib.error.HTTPError, *, updating: bool) -> Exception:
         try:
             said = _first_line(error.read(10_000))
         except (OSError, http.client.HTTPException):
@@ -261,6 +270,11 @@ class Endpoint:
             return EndpointError(
                 f"{self.name} {what}{how}; set KGEVAL_USER and KGEVAL_PASSWORD "
                 "(with KGEVAL_AUTH=digest for Digest) or KGEVAL_TOKEN"
+            )
+        if updating and error.code in _NO_UPDATES:
+            return EndpointError(
+                f"{self.name} {what}: this address takes no updates; name the one that does with "
+                "--update-endpoint"
             )
         if error.code in (404, 405, 410):
             return EndpointError(f"{self.name} {what}; check that the URL is a SPARQL endpoint")

@@ -1,5 +1,6 @@
 """Reports: their numbers are those of `kgeval estimate`, and no text of a graph can break them."""
 
+import csv
 import json
 import re
 from dataclasses import replace
@@ -12,7 +13,9 @@ import rdflib
 import typer
 
 from rdf_kgeval.cli.output import check
+from rdf_kgeval.errors import InputError
 from rdf_kgeval.evaluation.procedure import Point
+from rdf_kgeval.evaluation.settings import Settings
 from rdf_kgeval.namespaces import DQV, KGE, VOID
 from rdf_kgeval.pipeline import Evaluation
 from rdf_kgeval.publishing.report.charts import history
@@ -20,8 +23,10 @@ from rdf_kgeval.publishing.report.content import Report, gather
 from rdf_kgeval.publishing.report.junit import junit
 from rdf_kgeval.publishing.report.markdown import markdown
 from rdf_kgeval.publishing.report.page import json_ld, page
+from rdf_kgeval.publishing.report.table import table
 from rdf_kgeval.runs.config import InputFile, RunConfig
-from rdf_kgeval.verdicts.log import Answer
+from rdf_kgeval.verdicts.log import Answer, Judgement
+from tests.evaluation.test_policies import chain
 from tests.support.records import EX, HOSTILE, hostile, motivating
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
@@ -210,3 +215,35 @@ def test_long_histories_are_thinned_to_their_end(monkeypatch: pytest.MonkeyPatch
 def test_the_course_of_a_few_answers_has_whole_ticks() -> None:
     points = [Point(asked=k, accuracy=0.5, inferred=None) for k in (1, 2, 3)]
     assert [f">{k}</text>" in history(points, None) for k in range(5)] == [True, True, True, True, False]
+
+
+def test_notes_and_sources_are_told_and_escaped() -> None:
+    evaluation = Evaluation(chain(3), Settings(policy="srs", estimator="wilson"))
+    note, source = "<script>alert(1)</script> [x](y) seen", "https://example.org/?a=1&b=2"
+    for request in evaluation.next(2):
+        evaluation.answer(request, Judgement(answer=Answer.FALSE, note=note, source=source), "ann")
+    report = gather(evaluation)
+    assert [(remark.note, remark.source) for remark in report.remarks] == [(note, source)] * 2
+    text = page(report)
+    assert "<script>alert" not in text
+    assert '<a href="https://example.org/?a=1&amp;b=2" rel="noopener noreferrer nofollow">' in text
+    assert r"\<script\>alert(1)\</script\> \[x\](y) seen https://example.org" in markdown(report)
+    assert "What they noted" not in page(gather(Evaluation(chain(3))))
+
+
+def test_no_cell_of_the_table_is_a_formula(attacked: Report) -> None:
+    names = dict(zip(attacked.predicates, ("=1+1", " +x", "-x", "@x\n", "plain"), strict=False))
+    report = replace(attacked, predicates={**attacked.predicates, **names})
+    rows = list(csv.DictReader(table(report).splitlines()))
+    assert next(row["name"] for row in rows) == "the whole graph"
+    assert {"'=1+1", "' +x", "'-x"} <= {row["name"] for row in rows}
+    assert not [cell for row in rows for cell in row.values() if cell.lstrip()[:1] in tuple("=+-@")]
+
+
+def test_a_report_from_python_is_written_by_its_ending(sampled: Evaluation, tmp_path: Path) -> None:
+    for ending, begin in ((".html", "<!"), (".md", "# How"), (".xml", "<?xml"), (".csv", "predicate,")):
+        sampled.report(tmp_path / f"r{ending}")
+        assert (tmp_path / f"r{ending}").read_text().startswith(begin)
+    with pytest.raises(InputError, match=r"end it in \.html, \.md, \.xml or \.csv"):
+        sampled.report(tmp_path / "r.pdf")
+    assert not (tmp_path / "r.pdf").exists()
