@@ -51,6 +51,7 @@ from rdf_kgeval.verdicts.log import (
     checked_note,
     checked_source,
     now,
+    standing,
 )
 from rdf_kgeval.verdicts.oracles import Question
 from rdf_kgeval.verdicts.votes import allocate
@@ -397,6 +398,11 @@ class State:
     def records(self) -> Sequence[LogRecord]:
         """The log, as far as it was taken."""
         return self._ledger.records
+
+    @property
+    def standing(self) -> list[Verdict]:
+        """The answers that stand, in the order of the log."""
+        return standing(self.records)
 
     def opinions_on(self, position: int) -> Mapping[str, Verdict]:
         """Return the standing answers on a belief, by annotator."""

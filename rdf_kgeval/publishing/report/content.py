@@ -21,7 +21,7 @@ from rdf_kgeval.inference.model import UNKNOWN
 from rdf_kgeval.inference.rule_weights import track_rules
 from rdf_kgeval.publishing.record import Record, name_of, title_of
 from rdf_kgeval.runs.config import RunConfig
-from rdf_kgeval.verdicts.log import AMBIGUOUS, FALSE, TRUE, Answer, standing
+from rdf_kgeval.verdicts.log import AMBIGUOUS, FALSE, TRUE, Answer
 
 REMARKS = 100
 """Notes and sources in a report."""
@@ -307,13 +307,13 @@ def _remarks(evaluation: State, record: Record) -> list[Remark]:
             note=verdict.note or "",
             source=verdict.source or "",
         )
-        for verdict in standing(evaluation.records)
+        for verdict in evaluation.standing
         if verdict.note or verdict.source
     ]
 
 
 def _annotators(evaluation: State, record: Record) -> list[Annotator]:
-    verdicts = standing(evaluation.records)
+    verdicts = evaluation.standing
     found = [
         Annotator(
             record.pseudonym(name),
@@ -325,7 +325,7 @@ def _annotators(evaluation: State, record: Record) -> list[Annotator]:
 
 
 def _provenance(evaluation: State, origin: RunConfig, record: Record) -> list[tuple[str, str]]:
-    times = sorted(verdict.time for verdict in standing(evaluation.records))
+    times = sorted(verdict.time for verdict in evaluation.standing)
     pairs = [
         (file.role.replace("_", " "), f"{file.name} (SHA-256 {file.sha256})")
         for file in (*origin.files, *origin.ontologies)
