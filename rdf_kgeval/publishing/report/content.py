@@ -193,6 +193,13 @@ def summary(entry: GroupResult | Result, result: Result) -> str:
     return f"accuracy {percent(entry.accuracy)}, {sure}: {known}"
 
 
+def headline(evaluation: State, origin: RunConfig | None) -> str:
+    """Tell in a line what was evaluated, and what came out so far."""
+    result = evaluation.result()
+    end = f"stopped: {result.stopped}" if result.stopped else "asking goes on"
+    return f"{title_of(origin or RunConfig())}: {summary(result, result)}; {end}"
+
+
 def _how(evaluation: State, result: Result) -> list[str]:
     settings = evaluation.settings
     chosen = METHODS[settings.method].sentence
