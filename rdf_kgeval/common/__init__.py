@@ -3,6 +3,7 @@
 Modules, in reading order:
     text: text made safe for a terminal; plurals.
     disk: files: read plainly, written whole or not at all.
+    tables: CSV that users write, row by row.
     arrays: arrays on disk, mapped into memory and checked.
     types: one name for each type of array.
     registry: names that users may choose, loaded when chosen.
@@ -12,6 +13,6 @@ Modules, in reading order:
     arguments: arguments of another kind than a call takes.
     memory: memory limits, and sizes in words.
     extras: packages that only some users need.
-    jit: kernels: functions compiled by numba.
+    jit: kernels: functions that run as Python on small problems, compiled on large ones.
     http/: requests with a deadline, credentials, documents by IRI.
 """
