@@ -34,9 +34,13 @@ if TYPE_CHECKING:
     from rdf_kgeval.sources.load import pull_beliefs as pull_beliefs
     from rdf_kgeval.sources.load import read_beliefs as read_beliefs
     from rdf_kgeval.verdicts.gold import GoldOracle as GoldOracle
+    from rdf_kgeval.verdicts.log import Answer as Answer
+    from rdf_kgeval.verdicts.oracles import Oracle as Oracle
     from rdf_kgeval.verdicts.oracles import PromptOracle as PromptOracle
+    from rdf_kgeval.verdicts.oracles import Question as Question
 
 _HOME = {
+    "Answer": "verdicts.log",
     "Beliefs": "beliefs.table",
     "CouplingGraph": "coupling.graph",
     "Credentials": "sources.endpoint.client",
@@ -49,7 +53,9 @@ _HOME = {
     "InputError": "errors",
     "KgevalError": "errors",
     "MiningOptions": "rules.mining.options",
+    "Oracle": "verdicts.oracles",
     "PromptOracle": "verdicts.oracles",
+    "Question": "verdicts.oracles",
     "RecordOptions": "publishing.rdf",
     "RunError": "errors",
     "Rule": "rules.rule",

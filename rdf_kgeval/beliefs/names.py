@@ -3,9 +3,9 @@
 import re
 import unicodedata
 import urllib.parse
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -111,7 +111,7 @@ class Names:
 
     def label(self, term: int) -> str | None:
         """Return the best label of a term; None where the graph has none."""
-        return self._best(term, self._labels)
+        return self._remembered(term)
 
     def value(self, text: str, predicate: int) -> str:
         """Write an object of a predicate: a literal as people write it, or a name."""
@@ -257,6 +257,11 @@ class Names:
     @cached_property
     def _type(self) -> int | None:
         return self.beliefs.terms.find(f"<{RDF_TYPE}>")
+
+    @cached_property
+    def _remembered(self) -> Callable[[int], str | None]:
+        """Chooses labels, and keeps those of the last terms: a sentence needs each several times."""
+        return lru_cache(maxsize=10_000)(lambda term: self._best(term, self._labels))
 
     @cached_property
     def _labels(self) -> list[int]:

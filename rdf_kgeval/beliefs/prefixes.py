@@ -5,8 +5,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
+from typing import Any, cast
 
-from rdf_kgeval.beliefs.terms import iri, iri_term, local_name
+from rdf_kgeval.beliefs.terms import iri, iri_term, local_name, oxigraph_text, parse_term, rdflib_term
+from rdf_kgeval.common.arguments import wrong
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
 
@@ -126,6 +128,41 @@ def is_iri(text: str) -> bool:
     """Return whether a text is meant as an IRI rather than as a CURIE."""
     scheme, _, rest = text.partition(":")
     return text.startswith("<") or rest.startswith("//") or scheme.lower() in _SCHEMES
+
+
+def user_term(term: object) -> str:
+    """Convert a term as Python users write it into N-Triples; a CURIE stays.
+
+    Args:
+        term: an IRI or a CURIE, a term in N-Triples, or one of rdflib's.
+
+    Raises:
+        InputError: it is none of these, or a blank node of rdflib's.
+    """
+    advice = "write an IRI, a CURIE, a text as rdflib.Literal('Rome'), or any term in N-Triples"
+    if type(term) is not str:
+        if not hasattr(term, "n3"):
+            raise wrong(term, "a term is an IRI, a CURIE or one of rdflib's", advice)
+        if type(term).__name__ == "BNode":
+            raise InputError(
+                f"the blank node {printable(str(term), 40)} has another name among the beliefs; "
+                "name the belief by its id"
+            )
+        return rdflib_term(cast(Any, term))
+    if term.startswith(("<", '"', "_:")):
+        try:
+            return oxigraph_text(parse_term(term))
+        except (SyntaxError, ValueError) as error:
+            raise InputError(f"{printable(term, 200)} is not a term in N-Triples; {advice}") from error
+    if is_iri(term):
+        return iri_term(term)
+    if ":" in term and not NEVER.search(term):
+        return term
+    raise InputError(f"{printable(repr(term), 200)} is neither an IRI nor a CURIE; {advice}")
+
+
+NEVER = re.compile(r'[\x00-\x20<>"{}|\\^`]')
+"""Characters that no IRI has."""
 
 
 def parse_prefixes(texts: Iterable[str]) -> dict[str, str]:

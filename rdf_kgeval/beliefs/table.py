@@ -13,13 +13,13 @@ from enum import IntEnum
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, Union, overload
 
 import numpy as np
 
 from rdf_kgeval.beliefs.accounts import Accounts
 from rdf_kgeval.beliefs.blank_nodes import Quad
-from rdf_kgeval.beliefs.prefixes import Prefixes
+from rdf_kgeval.beliefs.prefixes import Prefixes, user_term
 from rdf_kgeval.beliefs.sampling_frame import SamplingFrame
 from rdf_kgeval.beliefs.terms import iri
 from rdf_kgeval.common.arrays import check_length, check_range, check_starts, damaged, map_arrays, save_arrays
@@ -28,6 +28,11 @@ from rdf_kgeval.common.types import Bools, Float64s, Int32s, Int64s, UInt8s, UIn
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.namespaces import RDF_TYPE
 
+if TYPE_CHECKING:
+    import rdflib
+
+Term = Union[str, "rdflib.term.Node"]
+"""A term as Python users write it: an IRI, a CURIE, a term in N-Triples, or one of rdflib's."""
 Triple = tuple[str, str, str]
 
 
@@ -246,9 +251,18 @@ class Beliefs:
         rank[self.ids[1]] = np.arange(len(self), dtype=np.int32)
         return rank
 
-    def find(self, s: str, p: str, o: str) -> int | None:
-        """Find the row of a triple of N-Triples terms; None where there is none."""
-        wanted = tuple(self.terms.find(term) for term in (s, p, o))
+    def find(self, s: Term, p: Term, o: Term) -> int | None:
+        """Find the row of a triple; None where there is none.
+
+        Args:
+            s: the subject: an IRI or a CURIE, a term in N-Triples, or one of rdflib's.
+            p: the predicate, likewise.
+            o: the object, likewise; a text is written as rdflib.Literal("Rome") or as '"Rome"'.
+
+        Raises:
+            InputError: a term is none of these, so that no triple could have it.
+        """
+        wanted = tuple(map(self._number, (s, p, o)))
         low, high = 0, len(self)
         for column, term in zip((self.s, self.p, self.o), wanted, strict=True):
             if term is None:
@@ -259,6 +273,17 @@ class Beliefs:
                 low + int(np.searchsorted(part, term, "right")),
             )
         return low if low < high else None
+
+    def _number(self, term: Term) -> int | None:
+        """Return the number of a term that a user names; None where no triple has it."""
+        number = self.terms.find(term) if type(term) is str else None
+        if number is not None:
+            return number
+        text = user_term(term)
+        if text.startswith(("<", '"', "_:")):
+            return self.terms.find(text)
+        number = self.terms.find(f"<{text}>")  # an IRI such as x:p
+        return self.terms.find(f"<{self.prefixes.expand(text)}>") if number is None else number
 
     def is_blank(self) -> Bools:
         """Mark the terms that are blank nodes."""

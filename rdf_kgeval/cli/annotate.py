@@ -10,7 +10,7 @@ import typer
 from rdf_kgeval.cli.help import OUTPUT, PEOPLE
 from rdf_kgeval.cli.options import AsJson, Chosen, RunArgument, takes
 from rdf_kgeval.cli.oracle import Evidence, ask_all, nothing_to_ask, pages
-from rdf_kgeval.cli.output import check_folder, report
+from rdf_kgeval.cli.output import check_folder, print_result
 from rdf_kgeval.cli.terminal import say
 from rdf_kgeval.common.disk import write_text
 from rdf_kgeval.common.text import plural, printable
@@ -78,7 +78,7 @@ def serve(
         say(opened.keep_evidence(evidence))
     consult = pages(annotators=annotator or ["me"], experts=expert or (), host=host, port=port)
     evaluation = ask_all(opened, consult, method)
-    report(evaluation, as_json, time.perf_counter() - begin)
+    print_result(evaluation, as_json, time.perf_counter() - begin)
 
 
 @takes(Settings)

@@ -3,7 +3,7 @@
 import os
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,6 +17,7 @@ from rdf_kgeval.common.text import plural
 from rdf_kgeval.evaluation.settings import Settings, methods_of
 
 if TYPE_CHECKING:
+    from rdf_kgeval.evaluation.simulation import MethodSummary
     from rdf_kgeval.evaluation.state import State
 
 
@@ -64,19 +65,20 @@ def plan(
     methods = methods_of(",".join(names), budget=None, **chosen)
     with progress_bar() as progress:
         expect = min(max(expect, 0.01), 0.99)
-        rows = expected_costs(graph, methods, expect, told=lambda i, n: progress("simulation", i, n))
+        rows = expected_costs(graph, methods, expect, on_trial=lambda i, n: progress("simulation", i, n))
     more = None
     if asked:
-        own = next(row for row in rows if row["method"] == settings.method)
-        more = own["more"] = _more(evaluation, own["verdicts"], chosen["margin"])
+        own = next(row for row in rows if row.method == settings.method)
+        more = _more(evaluation, own.verdicts, chosen["margin"])
     if as_json:
-        print_json({"asked": asked, "more": more, "rows": rows})
+        entries = [row.to_json() | ({"more": more} if asked and row is own else {}) for row in rows]
+        print_json({"asked": asked, "more": more, "rows": entries})
         return
     lines = []
     for row in rows:
-        verdicts = f"{row['verdicts']:.0f} ± {row['verdicts_sd']:.0f}"
-        reached = "no interval" if row["margin"] is None else f"{row['margin']:.3f}"
-        lines.append((row["method"], verdicts, f"{row['hours']:.1f}", reached))
+        verdicts = f"{row.verdicts:.0f} ± {row.verdicts_sd:.0f}"
+        reached = "no interval" if row.margin is None else f"{row.margin:.3f}"
+        lines.append((row.method, verdicts, f"{row.hours:.1f}", reached))
     print_table(("method", "verdicts", "hours", "margin"), lines, lists_all="--json")
     if more is not None:
         left = f"about {more:,} more" if more else "no more"
@@ -165,18 +167,18 @@ def compare(
         gold = gold_labels(graph, read_gold(oracle, graph.beliefs.prefixes), str(oracle))
         with progress_bar() as progress:
             trials = run_all(
-                graph, gold, chosen, seeds, processes=processes, told=lambda i, n: progress("runs", i, n)
+                graph, gold, chosen, seeds, processes=processes, on_trial=lambda i, n: progress("runs", i, n)
             )
     rows = summarise(trials)
     if report is not None:
         write_text(report, write(trials, rows, float(gold.mean())))
     if as_json:
-        print_json({"rows": rows})
+        print_json({"rows": [row.to_json() for row in rows]})
     else:
         _print_rows(rows)
 
 
-def _print_rows(rows: list[dict[str, Any]]) -> None:
+def _print_rows(rows: "list[MethodSummary]") -> None:
     columns = {
         "asked": "{:.1f}", "asked_sd": "{:.1f}", "accuracy": "{:.2%}", "delta_overall": "{:.2%}",
         "delta_predicate": "{:.2%}", "coverage": "{:.1%}", "inferred": "{:.1f}", "label_accuracy": "{:.2%}",
@@ -184,7 +186,7 @@ def _print_rows(rows: list[dict[str, Any]]) -> None:
     }  # fmt: skip
     lines = [
         (row["method"], *("" if row[c] is None else form.format(row[c]) for c, form in columns.items()))
-        for row in rows
+        for row in (summary.to_json() for summary in rows)
     ]
     header = ("method", *(column.replace("_", " ") for column in columns))
     for line in table_lines(header, lines, width()):

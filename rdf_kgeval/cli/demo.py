@@ -13,6 +13,7 @@ def demo() -> None:
     """Evaluate the eight beliefs of the paper's motivating example, with every question and every reason."""
     from rdf_kgeval.beliefs.names import Names
     from rdf_kgeval.coupling.graph import couple
+    from rdf_kgeval.evaluation.consult import consult
     from rdf_kgeval.evaluation.settings import Settings
     from rdf_kgeval.evaluation.state import State
     from rdf_kgeval.inference.explanation import explain, reason
@@ -20,7 +21,6 @@ def demo() -> None:
     from rdf_kgeval.rules.ontology import read_ontology
     from rdf_kgeval.sources.load import read_beliefs
     from rdf_kgeval.verdicts.gold import GoldOracle
-    from rdf_kgeval.verdicts.log import Answer
 
     folder = resource("examples/motivating")
     rules = read_ontology(folder / "ontology.ttl") + read_rules(folder / "rules")
@@ -30,12 +30,11 @@ def demo() -> None:
     evaluation = State(graph, Settings().changed(policy="greedy", seed_size=0))
     say(f"{plural(graph.n_beliefs, 'belief')}, tied together by {plural(graph.n_constraints, 'constraint')}.")
     known: set[int] = set()
-    while requests := evaluation.next():
-        position = requests[0].position
-        question = evaluation.question(position)
-        answer = Answer(oracle.ask(question))
-        evaluation.answer(requests[0], answer, oracle.annotator)
-        typer.echo(f"\nasked: {question.sentence}? {answer}")
+
+    def tell(evaluation: State) -> None:
+        verdict = evaluation.standing[-1]
+        position = evaluation.position(verdict.belief)
+        typer.echo(f"\nasked: {evaluation.question(position).sentence}? {verdict.answer}")
         known.add(position)
         inference = evaluation.inference
         for other, label in enumerate(inference.label().tolist()):
@@ -44,6 +43,8 @@ def demo() -> None:
                 row = int(graph.beliefs.rows[other])
                 why = reason(explain(inference, row, most=1), lambda atom: words.in_words(graph.triple(atom)))
                 typer.echo(f"  so it is {'true' if label else 'false'} that {words.sentence(row)}: {why}")
+
+    consult(evaluation, oracle, told=tell)
     typer.echo(f"\n{sentence(evaluation.result())}")
 
 

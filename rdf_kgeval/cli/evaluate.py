@@ -34,7 +34,7 @@ from rdf_kgeval.cli.oracle import (
     pages,
     serves_pages,
 )
-from rdf_kgeval.cli.output import accounts_json, check, check_output, deliver, print_groups, report
+from rdf_kgeval.cli.output import accounts_json, check, check_output, deliver, print_groups, print_result
 from rdf_kgeval.cli.terminal import print_json, say
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
@@ -106,7 +106,7 @@ def evaluate(
             say(opened.keep_evidence(evidence))
         endpoint = options.sources().endpoint if options.in_place else None
         evaluation = ask_all(opened, consult, method, endpoint)
-        report(evaluation, as_json, time.perf_counter() - begin)
+        print_result(evaluation, as_json, time.perf_counter() - begin)
         deliver(
             evaluation.run or opened,
             evaluation,
@@ -158,7 +158,7 @@ def ask(
     if evidence is not None:
         say(opened.keep_evidence(evidence))
     evaluation = ask_all(opened, consult, method)
-    report(evaluation, as_json, time.perf_counter() - begin)
+    print_result(evaluation, as_json, time.perf_counter() - begin)
 
 
 def estimate(
@@ -206,7 +206,7 @@ def estimate(
             print_json({**known, "seconds": seconds, "by_class": classes})
         else:
             print_groups("class", classes, opened.beliefs.prefixes)
-            report(evaluation, as_json, 0.0, by_predicate=False)
+            print_result(evaluation, as_json, 0.0, by_predicate=False)
     else:
-        report(evaluation, as_json, time.perf_counter() - begin, by_predicate=by is not None)
+        print_result(evaluation, as_json, time.perf_counter() - begin, by_predicate=by is not None)
     check(evaluation, min_accuracy, max_margin)

@@ -98,7 +98,7 @@ def explain(
             "id of one"
         )
     identity = evaluation.graph.beliefs.id(rows[0])
-    typer.echo(evaluation.explain(identity, more, relearn=update_confidences))
+    typer.echo(evaluation.explain(identity, more=more, relearn=update_confidences))
 
 
 def _read(

@@ -74,7 +74,7 @@ def ask_all(
 
 def answers(oracle: "Oracle") -> "Consult":
     """Make a `Consult` that asks an oracle and shows progress."""
-    from rdf_kgeval.evaluation.consult import consult
+    from rdf_kgeval.evaluation.consult import consult, consult_shown
 
     people = is_interactive(oracle)
     told: set[str] = set()
@@ -84,12 +84,7 @@ def answers(oracle: "Oracle") -> "Consult":
         try:
             if people:
                 return consult(evaluation, oracle, told=lambda _: say("noted"))
-            with progress_bar() as progress:
-                return consult(
-                    evaluation,
-                    oracle,
-                    told=lambda e: progress("verdicts", e.n_verdicts, e.settings.budget),
-                )
+            return consult_shown(evaluation, oracle, progress_bar)
         except KeyboardInterrupt:
             complain("\nkgeval: stopped; every answer is kept, and kgeval ask goes on from here")
             raise typer.Exit(130) from None

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from rdf_kgeval.runs.run import Run
 
 
-def report(evaluation: "Evaluation", as_json: bool, seconds: float, *, by_predicate: bool = True) -> None:
+def print_result(
+    evaluation: "Evaluation", as_json: bool, seconds: float, *, by_predicate: bool = True
+) -> None:
     """Print the estimates of predicates and, last, where one looks, the result."""
     result = evaluation.result()
     if as_json:

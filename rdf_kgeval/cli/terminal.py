@@ -3,16 +3,17 @@
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
+from rdf_kgeval.common.progress import Progress, shown, unseen
+
 if TYPE_CHECKING:
     from rdf_kgeval.beliefs.accounts import Accounts
-    from rdf_kgeval.common.progress import Progress
 
 
 def print_json(value: object) -> None:
@@ -60,23 +61,6 @@ def open_browser(link: str) -> None:
         threading.Thread(target=webbrowser.open, args=(link,), daemon=True).start()
 
 
-@contextmanager
-def progress_bar() -> Iterator["Progress"]:
+def progress_bar() -> AbstractContextManager[Progress]:
     """Show a progress bar on a terminal, nothing elsewhere or with --quiet."""
-    if not sys.stderr.isatty() or _quiet.get():
-        yield lambda *_: None
-        return
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        tasks: dict[str, Any] = {}
-
-        def report(what: str, done: int, total: int | None) -> None:
-            if what not in tasks:
-                tasks[what] = bars.add_task(escape(what), total=total)
-            bars.update(tasks[what], completed=done, total=total)
-
-        yield report
+    return unseen() if _quiet.get() else shown()

@@ -9,6 +9,7 @@ Modules, in reading order:
     progress: how far a long task is.
     jsonlog: append-only logs that lose no record.
     validation: values from JSON against their annotations.
+    arguments: arguments of another kind than a call takes.
     memory: memory limits, and sizes in words.
     extras: packages that only some users need.
     jit: kernels: functions compiled by numba.

@@ -3,7 +3,7 @@
 Nothing is imported before it is asked for, so help texts and messages list every name without loading any.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
@@ -61,6 +61,15 @@ class Registry(Mapping[str, E], Generic[E]):
         """
         if name in self._entries:
             return self._entries[name]
-        near = get_close_matches(name, self._entries, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(self._entries)}"
-        raise InputError(f"there is no {self.kind} {printable(name, 40)!r}; {hint}")
+        raise InputError(f"there is no {self.kind} {printable(name, 40)!r}; {suggest(name, self._entries)}")
+
+
+def suggest(name: str, known: Iterable[str]) -> str:
+    """Say which name somebody may have meant.
+
+    >>> suggest("gready", ["greedy", "srs"]), suggest("x", ["greedy", "srs"])
+    ('did you mean greedy?', 'choose one of greedy, srs')
+    """
+    names = list(known)
+    near = get_close_matches(name, names, n=1)
+    return f"did you mean {near[0]}?" if near else f"choose one of {', '.join(names)}"

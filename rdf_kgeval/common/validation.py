@@ -16,13 +16,13 @@ def checked(record: T) -> T:
     Raises:
         TypeError: one does not.
     """
-    for name, hint in _hints(cast(Any, type(record))).items():
+    for name, hint in hints(cast(Any, type(record))).items():
         if not fits(getattr(record, name), hint):
             raise TypeError(f"{name} is not what it should be")
     return record
 
 
-_hints = cache(get_type_hints)
+hints = cache(get_type_hints)
 
 
 def fits(value: object, hint: Any) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdf_kgeval.beliefs.table import Beliefs, Role, Terms, Triple
+from rdf_kgeval.common.arguments import expect, expect_all
 from rdf_kgeval.common.arrays import check_length, check_range, check_starts, damaged, map_arrays, save_arrays
 from rdf_kgeval.common.disk import read_plain
 from rdf_kgeval.common.memory import RAM, Space
@@ -289,7 +290,11 @@ def couple(
     """
     from scipy import sparse
 
-    rules = tuple(rules)
+    remedy = "read_beliefs(source) makes beliefs of a file or an rdflib Graph: couple(beliefs, rules)"
+    expect(beliefs, Beliefs, "couple takes beliefs first", remedy)
+    remedy = "read_rules(path), read_ontology(path) and mine(beliefs) make rules"
+    rules = expect_all(rules, Rule, "couple takes rules after the beliefs", remedy)
+    rules = tuple(rule.resolved(beliefs) for rule in rules)
     _refuse_duplicates(rules)
     found = ground(beliefs, rules, max_groundings=max_groundings, threads=threads, space=space, tables=tables)
     given = np.zeros(len(beliefs) + len(found.latent), dtype=bool)

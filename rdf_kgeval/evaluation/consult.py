@@ -2,9 +2,21 @@
 
 from collections.abc import Callable
 
-from rdf_kgeval.common.progress import StepProgress
+from rdf_kgeval.common.progress import Show, StepProgress
 from rdf_kgeval.evaluation.state import State
-from rdf_kgeval.verdicts.oracles import Oracle, Wish
+from rdf_kgeval.verdicts.oracles import Oracle, Wish, as_answer, is_interactive
+
+
+def consult_shown(state: State, oracle: Oracle, show: Show) -> bool:
+    """Ask the oracle as `consult` does, and show progress unless a person answers."""
+    if is_interactive(oracle):
+        return consult(state, oracle)
+    with show() as progress:
+
+        def tell(state: State) -> None:
+            progress("verdicts", state.n_verdicts, state.settings.budget)
+
+        return consult(state, oracle, told=tell)
 
 
 def consult(
@@ -33,7 +45,7 @@ def consult(
                 return True
             skipped = []
             continue
-        answer = oracle.ask(state.question(requests[0].position))
+        answer = as_answer(oracle.ask(state.question(requests[0].position)), oracle.annotator)
         if answer is Wish.QUIT:
             return False
         if answer is Wish.SKIP:

@@ -3,8 +3,10 @@
 import re
 from dataclasses import asdict, dataclass, field, fields, replace
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
+from rdf_kgeval.common.arguments import check_fields
+from rdf_kgeval.common.registry import suggest
 from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.evaluation.methods import DEFAULT, METHODS, estimators_of
@@ -107,12 +109,12 @@ class Settings:
     """Stop when the last estimates hardly differ, for methods without an interval."""
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.method not in METHODS:
-            known = {method.partition("/")[0] for method in METHODS}
+            known = list(dict.fromkeys(method.partition("/")[0] for method in METHODS))
             if self.policy not in known:
                 raise InputError(
-                    f"there is no policy {printable(self.policy, 40)!r}; choose one of "
-                    f"{', '.join(dict.fromkeys(method.partition('/')[0] for method in METHODS))}"
+                    f"there is no policy {printable(self.policy, 40)!r}; {suggest(self.policy, known)}"
                 )
             fitting = " or ".join(estimators_of(self.policy))
             raise InputError(
@@ -156,9 +158,16 @@ class Settings:
 
     def changed(self, **options: Any) -> "Settings":
         """Return settings with options as users give them, such as the budget 2h or the redundancy paper."""
-        unknown = options.keys() - {one.name for one in fields(self)}
+        names = [one.name for one in fields(self)]
+        unknown = options.keys() - set(names)
         if unknown:
-            raise InputError(f"there is no option {printable(min(unknown), 40)!r} of an evaluation")
+            first = min(unknown)
+            raise InputError(
+                f"there is no option {printable(first, 40)!r} of an evaluation; {suggest(first, names)}"
+            )
+        options = {k: v.item() if hasattr(v, "dtype") else v for k, v in options.items()}  # numpy's numbers
+        shares = {one.name for one in fields(self) if one.metadata and one.metadata["option"].share}
+        options |= {k: parse_share(v) for k, v in options.items() if k in shares and isinstance(v, str)}
         if isinstance(options.get("budget"), str):
             options = {**options, "budget": None, "seconds": None, **parse_budget(options["budget"])}
         if isinstance(options.get("redundancy"), str):
@@ -214,6 +223,27 @@ class Settings:
     def to_json(self) -> dict[str, Any]:
         """Return the fields as `config.json` keeps them."""
         return asdict(self)
+
+
+class MethodOptions(TypedDict, total=False):
+    """The fields of `Settings` as `changed` takes them, for those who check types."""
+
+    policy: str
+    estimator: str
+    seed: int
+    budget: int | str | None
+    seconds: float | None
+    margin: float | str | None
+    level: float | str
+    strict: bool
+    objective: str
+    error_rate: float | str
+    redundancy: int | str
+    allocate: bool
+    votes: str
+    seed_size: int
+    candidates: int | None
+    converge: bool
 
 
 def methods_of(text: str, *, budget: str | None, **options: Any) -> list[Settings]:

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -57,6 +57,49 @@ class Trial:
     history: tuple[Point, ...]
     positions: tuple[int, ...]
     """Positions asked, in order."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MethodSummary:
+    """Averages of a method's trials, as `kgeval compare` shows them."""
+
+    method: str
+    seeds: int
+    asked: float
+    asked_sd: float
+    """Standard deviation over the seeds."""
+    coverage: float | None
+    """Share of the trials whose interval holds the gold accuracy; None without intervals."""
+    coverage_predicate: float | None
+    accuracy: float
+    delta_overall: float
+    delta_predicate: float
+    margin: float | None
+    """Half the width of the interval; None without intervals."""
+    inferred: float
+    label_accuracy: float | None
+    cost_hours: float
+    seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields by name."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExpectedCost:
+    """Verdicts and hours that a method is expected to take, as `kgeval plan` shows them."""
+
+    method: str
+    verdicts: float
+    verdicts_sd: float
+    hours: float
+    margin: float | None
+    """Half the width of the interval at the end; None for methods without an interval."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields by name."""
+        return asdict(self)
 
 
 def gold_labels(graph: CouplingGraph, labels: Mapping[Triple, bool], name: str) -> Gold:
@@ -149,7 +192,7 @@ def compare(
     seeds: int,
     *,
     processes: int = 1,
-    told: Callable[[int, int], None] = lambda done, of: None,
+    on_trial: Callable[[int, int], None] = lambda done, of: None,
 ) -> list[Trial]:
     """Run every method with the seeds 0, 1, ..., spread over processes; the result is in order of both."""
     jobs = [replace(settings, seed=seed) for settings in methods for seed in range(seeds)]
@@ -157,7 +200,7 @@ def compare(
     with _workers(graph, gold, min(processes, len(jobs))) as run:
         for trial in run(jobs):
             trials.append(trial)
-            told(len(trials), len(jobs))
+            on_trial(len(trials), len(jobs))
     return trials
 
 
@@ -198,47 +241,52 @@ def expected_costs(
     accuracy: float,
     *,
     seeds: int = 5,
-    told: Callable[[int, int], None] = lambda done, of: None,
-) -> list[dict[str, Any]]:
+    on_trial: Callable[[int, int], None] = lambda done, of: None,
+) -> list[ExpectedCost]:
     """Estimate verdicts and hours of each method, by simulation with labels that are true by chance."""
     gold = np.random.default_rng(0).random(graph.n_beliefs) < accuracy
-    trials = compare(graph, gold, methods, seeds, told=told)
+    trials = compare(graph, gold, methods, seeds, on_trial=on_trial)
     return [
-        {
-            "method": row["method"],
-            "verdicts": row["asked"],
-            "verdicts_sd": row["asked_sd"],
-            "hours": row["cost_hours"],
-            "margin": row["margin"],
-        }
-        for row in summarise(trials)
+        ExpectedCost(
+            method=found.method,
+            verdicts=found.asked,
+            verdicts_sd=found.asked_sd,
+            hours=found.cost_hours,
+            margin=found.margin,
+        )
+        for found in summarise(trials)
     ]
 
 
-def summarise(trials: Sequence[Trial]) -> list[dict[str, Any]]:
-    """Average over the seeds: a row for each method."""
+def summarise(trials: Sequence[Trial]) -> list[MethodSummary]:
+    """Average over the seeds, method by method."""
     methods = list(dict.fromkeys(trial.method for trial in trials))
-    return [_row(method, [t for t in trials if t.method == method]) for method in methods]
+    return [_summary(method, [t for t in trials if t.method == method]) for method in methods]
 
 
-def _row(method: str, trials: Sequence[Trial]) -> dict[str, Any]:
-    def mean(values: Iterable[float | None]) -> float | None:
-        known = [value for value in values if value is not None]
-        return float(np.mean(known)) if known else None
+def _summary(method: str, trials: Sequence[Trial]) -> MethodSummary:
+    return MethodSummary(
+        method=method,
+        seeds=len(trials),
+        asked=_mean(t.asked for t in trials),
+        asked_sd=float(np.std([t.asked for t in trials], ddof=1)) if len(trials) > 1 else 0.0,
+        coverage=_mean_known(t.covered for t in trials),
+        coverage_predicate=_mean_known(t.covered_predicate for t in trials),
+        accuracy=_mean(t.accuracy for t in trials),
+        delta_overall=_mean(t.delta_overall for t in trials),
+        delta_predicate=_mean(t.delta_predicate for t in trials),
+        margin=_mean_known((t.interval[1] - t.interval[0]) / 2 if t.interval else None for t in trials),
+        inferred=_mean(t.inferred for t in trials),
+        label_accuracy=_mean_known(t.label_accuracy for t in trials),
+        cost_hours=_mean(t.hours for t in trials),
+        seconds=_mean(t.seconds for t in trials),
+    )
 
-    return {
-        "method": method,
-        "seeds": len(trials),
-        "asked": mean(t.asked for t in trials),
-        "asked_sd": float(np.std([t.asked for t in trials], ddof=1)) if len(trials) > 1 else 0.0,
-        "coverage": mean(t.covered for t in trials),
-        "coverage_predicate": mean(t.covered_predicate for t in trials),
-        "accuracy": mean(t.accuracy for t in trials),
-        "delta_overall": mean(t.delta_overall for t in trials),
-        "delta_predicate": mean(t.delta_predicate for t in trials),
-        "margin": mean((t.interval[1] - t.interval[0]) / 2 if t.interval else None for t in trials),
-        "inferred": mean(t.inferred for t in trials),
-        "label_accuracy": mean(t.label_accuracy for t in trials),
-        "cost_hours": mean(t.hours for t in trials),
-        "seconds": mean(t.seconds for t in trials),
-    }
+
+def _mean(values: Iterable[float]) -> float:
+    return float(np.mean(list(values)))
+
+
+def _mean_known(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return _mean(known) if known else None

@@ -17,8 +17,9 @@ import pyoxigraph as ox
 from rdf_kgeval.beliefs.evidence import Passages
 from rdf_kgeval.beliefs.names import Names
 from rdf_kgeval.beliefs.search import find_by_names
-from rdf_kgeval.beliefs.table import Triple
+from rdf_kgeval.beliefs.table import Term, Triple
 from rdf_kgeval.beliefs.terms import iri, oxigraph_text
+from rdf_kgeval.common.arguments import wrong
 from rdf_kgeval.common.progress import StepProgress
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.common.types import Int8s, Int32s
@@ -51,6 +52,7 @@ from rdf_kgeval.verdicts.log import (
     checked_note,
     checked_source,
     now,
+    standing,
 )
 from rdf_kgeval.verdicts.oracles import Question
 from rdf_kgeval.verdicts.votes import allocate
@@ -294,12 +296,25 @@ class State:
         """Return the id of a belief."""
         return self.graph.beliefs.id(int(self.graph.beliefs.rows[position]))
 
-    def row(self, belief: str) -> int:
-        """Return the row that a user names, as `find` does.
+    def row(self, belief: Term, p: Term | None = None, o: Term | None = None) -> int:
+        """Return the row that a user names.
+
+        Args:
+            belief: what `find` takes; with `p` and `o`, the subject.
+            p: the predicate, as `Beliefs.find` takes it.
+            o: the object, likewise.
 
         Raises:
             InputError: there is none, or several have these names.
         """
+        if p is not None and o is not None:
+            row = self.graph.beliefs.find(belief, p, o)
+            if row is None:
+                raise InputError(f"{printable(f'{belief} {p} {o}', 200)} is not in the graph")
+            return row
+        if p is not None or not isinstance(belief, str):
+            need = "a belief is named by its id, or by subject, predicate and object"
+            raise wrong(belief if p is None else p, need, "give one text, or three terms")
         rows = self.find(belief)
         if len(rows) > 1:
             raise InputError(
@@ -397,6 +412,11 @@ class State:
     def records(self) -> Sequence[LogRecord]:
         """The log, as far as it was taken."""
         return self._ledger.records
+
+    @property
+    def standing(self) -> list[Verdict]:
+        """The answers that stand, in the order of the log."""
+        return standing(self.records)
 
     def opinions_on(self, position: int) -> Mapping[str, Verdict]:
         """Return the standing answers on a belief, by annotator."""
@@ -532,15 +552,26 @@ class State:
         rows = beliefs.rows[self.label() == 0].tolist()
         return {beliefs.id(row): beliefs.triple(row) for row in rows}
 
-    def explain(self, belief: str, more: Mapping[int, float] | None = None, *, relearn: bool = False) -> str:
+    def explain(
+        self,
+        belief: Term,
+        p: Term | None = None,
+        o: Term | None = None,
+        *,
+        more: Mapping[int, float] | None = None,
+        relearn: bool = False,
+    ) -> str:
         """Say why a belief is held to be true or false, a line for each reason.
 
         Args:
-            belief: its id, the beginning of it, its triple, or words of its names.
+            belief: its id, the beginning of it, its triple, or words of its names; with `p` and `o`, its
+                subject.
+            p: its predicate: an IRI, a CURIE, a term in N-Triples or one of rdflib's.
+            o: its object, likewise.
             more: further verdicts by row.
             relearn: learn the rules' confidences from all verdicts, not only from the seed set.
         """
-        row = self.row(belief)
+        row = self.row(belief, p, o)
         inference = self.infer(more, relearn=relearn) if more or relearn else self.inference
         return "\n".join(describe(explain(inference, row), self.in_words))
 

@@ -3,9 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 
+from rdf_kgeval.common.arguments import expect, wrong
+from rdf_kgeval.common.text import printable
 from rdf_kgeval.common.types import Float64s, Int8s, Int32s
 from rdf_kgeval.coupling.graph import CouplingGraph, Thetas
 from rdf_kgeval.errors import InputError
@@ -80,8 +83,8 @@ class Inference:
 
 def label(x: Float64s, tau: float = TAU) -> Int8s:
     """Turn soft truths into labels: 1 true, 0 false, -1 unknown."""
-    if not 0.5 < tau <= 1.0:
-        raise InputError(f"tau is {tau}; it must be above 0.5 and at most 1")
+    if not isinstance(tau, int | float) or not 0.5 < tau <= 1.0:
+        raise InputError(f"tau is {printable(repr(tau), 40)}; it must be above 0.5 and at most 1")
     labels = np.full(len(x), -1, dtype=np.int8)
     labels[x >= tau - SLACK] = 1
     labels[x <= 1 - tau + SLACK] = 0
@@ -102,10 +105,37 @@ def infer(
         options: how to infer.
         solve: an engine's way to solve whole models; by default they are solved in this process.
     """
+    if isinstance(getattr(graph, "graph", None), CouplingGraph):
+        remedy = (
+            "it has inferred already: .labels(), .infer() and .explain(s, p, o) say what; its graph is .graph"
+        )
+        raise wrong(graph, "infer takes a coupling graph first", remedy)
+    need = "infer takes a coupling graph first"
+    expect(graph, CouplingGraph, need, "couple(beliefs, rules) makes one: infer(graph, verdicts)")
+    if options is not None:
+        need, remedy = "infer takes InferenceOptions last", "write InferenceOptions(update_confidences=True)"
+        expect(options, InferenceOptions, need, remedy)
     options = options or InferenceOptions()
-    rows = {graph.beliefs.row(belief): float(value) for belief, value in (verdicts or {}).items()}
+    need = "infer takes verdicts as a dict from belief ids to True or False"
+    remedy = "write {beliefs.id(beliefs.find(s, p, o)): True}"
+    given = expect({} if verdicts is None else verdicts, Mapping, need, remedy)
+    rows = {_row(graph, belief): _truth(belief, value) for belief, value in given.items()}
     thetas = updated_thetas(graph, rows) if options.update_confidences else graph.thetas
     return infer_rows(graph, rows, thetas, options.solver, solve)
+
+
+def _row(graph: CouplingGraph, belief: object) -> int:
+    remedy = "beliefs.id(row) is the id of a row, and beliefs.find(s, p, o) is the row of a triple"
+    return graph.beliefs.row(expect(belief, str, "a verdict is about a belief's id", remedy))
+
+
+def _truth(belief: str, value: object) -> float:
+    need = f"the verdict on {printable(belief, 12)} is True, False or a probability"
+    remedy = "leave out the beliefs of which nobody said anything"
+    truth = float(cast(float, expect(value, (int, float, np.bool_), need, remedy)))
+    if not 0 <= truth <= 1:
+        raise wrong(value, need, "give a number from 0 to 1")
+    return truth
 
 
 def infer_rows(

@@ -13,6 +13,7 @@ They look in the queried dataset, then in the record that `register` loaded; wit
 
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import PurePath
 from typing import Any, NoReturn
 from weakref import WeakSet
 
@@ -99,8 +100,11 @@ def register(path: Any = None) -> None:
     """
     _register_functions()
     if path is not None:
+        from rdf_kgeval.common.arguments import expect
         from rdf_kgeval.plugin import lookup
 
+        remedy = "publish first: evaluation.publish('record.trig'); a graph that is queried needs no register"
+        expect(path, (str, PurePath), "register takes a file of a published evaluation", remedy)
         lookup.registered = lookup.PublishedFile(path)
 
 

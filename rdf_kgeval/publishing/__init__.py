@@ -8,5 +8,6 @@ Modules, in reading order:
     writeback: writes a record to a store, whole or not at all.
     labels: the labels of beliefs, a row each.
     outputs: the formats of a report, by name (`OUTPUTS`).
+    view: an evaluation as users of Python see it and write it down.
     report/: what a report tells, and its formats.
 """

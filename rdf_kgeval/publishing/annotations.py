@@ -26,7 +26,7 @@ from rdf_kgeval.publishing.record import (
     moments,
     text,
 )
-from rdf_kgeval.verdicts.log import Answer, Verdict, standing
+from rdf_kgeval.verdicts.log import Answer, Verdict
 
 _CHUNK = 1000
 _LABELS = {1: "True", 0: "False", -1: "Unknown"}
@@ -172,7 +172,7 @@ _STATE_FORMS = {
 def _votes(record: Record) -> dict[int, list[Verdict]]:
     """Return the answers that stand by row, in the order of the log."""
     votes: dict[int, list[Verdict]] = {}
-    for verdict in standing(record.evaluation.records):
+    for verdict in record.evaluation.standing:
         votes.setdefault(record.evaluation.graph.beliefs.row(verdict.belief), []).append(verdict)
     return votes
 

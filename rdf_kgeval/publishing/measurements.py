@@ -29,7 +29,7 @@ from rdf_kgeval.namespaces import (
 )
 from rdf_kgeval.publishing.record import Properties, Record, decimal, integer, moments, name_of, text
 from rdf_kgeval.runs.config import InputFile
-from rdf_kgeval.verdicts.log import Verdict, standing
+from rdf_kgeval.verdicts.log import Verdict
 
 DEFINITION = "The share of a dataset's statements that are true."
 """What is measured, as our vocabulary says it."""
@@ -42,7 +42,7 @@ def head(record: Record, result: Result) -> Iterator[str]:
         record: names.
         result: the result of the evaluation.
     """
-    verdicts = standing(record.evaluation.records)
+    verdicts = record.evaluation.standing
     yield from record.describe(record.graph, _itself(record, verdicts))
     yield from record.describe(f"<{KGE}accuracy>", _metric())
     yield from _dataset(record, result)
@@ -95,7 +95,7 @@ def _dataset(record: Record, result: Result) -> Iterator[str]:
         (DCAT + "distribution", name) for name, _, file in _inputs(record) if file and file.role == "belief"
     ]
     endpoint, graph = record.origin.endpoint, record.origin.scope.graph
-    if endpoint and is_public(endpoint) and "…" not in endpoint:
+    if endpoint and is_public(endpoint):
         with suppress(InputError):  # a URL is not always an IRI
             properties.append((VOID + "sparqlEndpoint", iri_term(endpoint)))
     if graph and is_public(graph):

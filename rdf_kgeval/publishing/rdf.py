@@ -7,6 +7,7 @@ from typing import IO, TYPE_CHECKING
 import pyoxigraph as ox
 
 from rdf_kgeval.beliefs.terms import to_rdflib
+from rdf_kgeval.common.arguments import expect
 from rdf_kgeval.common.disk import by_ending, replacing
 from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.common.text import printable
@@ -138,6 +139,7 @@ def to_rdf(evaluation: State, options: RecordOptions | None = None) -> "rdflib.D
     """
     import rdflib
 
+    expect(evaluation, State, "to_rdf takes what evaluate returns", "to_rdf(evaluate(source, oracle))")
     if options and options.form is Form.TRIPLE_TERMS:
         raise InputError("rdflib knows no triple terms; choose another form, or publish to a file")
     dataset = rdflib.Dataset(default_union=True)

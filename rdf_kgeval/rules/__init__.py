@@ -1,6 +1,7 @@
 """Rules: what ties beliefs together, and every way to read, mine or write them.
 
 Modules, in reading order:
+    pattern: the terms of rules, as users write them and as we keep them.
     rule: a rule, its filters and its weight.
     dialects: reads rule files in any dialect (`DIALECTS`).
     template: reads SPARQL CONSTRUCT templates.

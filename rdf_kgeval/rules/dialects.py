@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from rdf_kgeval.common.arguments import expect, several
 from rdf_kgeval.common.registry import Entry, Registry
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
@@ -64,7 +65,7 @@ def read_rules(*paths: str | Path) -> list[Rule]:
     """
     rules: list[Rule] = []
     errors: list[str] = []
-    for path in map(Path, paths):
+    for path in read_paths(paths, "read_rules", "couple(beliefs, rules) takes rules as they are"):
         try:
             files = list(_files(path))
         except InputError as error:
@@ -79,6 +80,13 @@ def read_rules(*paths: str | Path) -> list[Rule]:
     if errors:
         raise InputError("\n".join(errors))
     return rules
+
+
+def read_paths(given: Iterable[object], call: str, remedy: str) -> list[Path]:
+    """Return the paths that a user gave a call, one by one or in lists."""
+    need = f"{call} takes paths of files"
+    parts = [part for one in given for part in several(one)]
+    return [Path(str(expect(part, (str, Path), need, remedy))) for part in parts]
 
 
 def dialect_of(file: Path) -> Dialect:

@@ -24,7 +24,8 @@ def read_document(path: Path) -> rdflib.Graph:
     known = FORMATS.get(path.suffix.lower())
     if known is None:
         raise InputError(
-            f"{printable(str(path))} has no suffix of an RDF file; name it one of {', '.join(FORMATS)}"
+            f"{printable(str(path))} has no suffix of an RDF file; name it one of {', '.join(FORMATS)}, or "
+            "read rules with read_rules"
         )
     return parse_document(read_bytes(path), known, str(path), path.absolute().as_uri())
 

@@ -18,6 +18,7 @@ from rdf_kgeval.common.http.fetch import fetch_rdf
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.rules.axioms import axiom_rules
+from rdf_kgeval.rules.dialects import read_paths
 from rdf_kgeval.rules.documents import parse_document, read_document
 from rdf_kgeval.rules.expressions import TemplateError
 from rdf_kgeval.rules.rule import Rule
@@ -29,11 +30,13 @@ Fetch = Callable[[str], tuple[bytes, str]]
 """Returns the bytes and the media type of the document at an IRI."""
 
 
-def read_ontology(*paths: str | Path, follow_imports: bool = False, fetch: Fetch = fetch_rdf) -> list[Rule]:
+def read_ontology(
+    *paths: str | Path | rdflib.Graph, follow_imports: bool = False, fetch: Fetch = fetch_rdf
+) -> list[Rule]:
     """Read the axioms of ontologies as rules, sorted by their ids.
 
     Args:
-        paths: RDF files, read as one ontology.
+        paths: RDF files or rdflib graphs, read as one ontology.
         follow_imports: fetch imported ontologies over HTTP; otherwise they are left out and logged.
         fetch: fetches the document of an IRI.
 
@@ -42,7 +45,12 @@ def read_ontology(*paths: str | Path, follow_imports: bool = False, fetch: Fetch
     """
     graph = rdflib.Graph(bind_namespaces="none")
     errors: list[str] = []
-    for path in map(Path, paths):
+    graphs = [path for path in paths if isinstance(path, rdflib.Graph)]
+    for given in graphs:
+        for triple in given:
+            graph.add(triple)
+    files = [path for path in paths if not isinstance(path, rdflib.Graph)]
+    for path in read_paths(files, "read_ontology", "couple(beliefs, rules) takes rules as they are"):
         try:
             for triple in read_document(path):
                 graph.add(triple)
@@ -51,7 +59,7 @@ def read_ontology(*paths: str | Path, follow_imports: bool = False, fetch: Fetch
     if errors:
         raise InputError("\n".join(errors))
     _import(graph, follow_imports, fetch)
-    names = ", ".join(printable(str(path)) for path in paths)
+    names = ", ".join([*(printable(str(path)) for path in files), *("the graph" for _ in graphs)])
     try:
         rules = axiom_rules(graph, names)
     except TemplateError as error:

@@ -1,19 +1,23 @@
 """Rule: `body_1 & ... & body_k -> head` with a weight or a confidence; without a head it is a denial.
 
-Terms are canonical N-Triples texts and variables are `?name`, which no such text starts with.
+Terms are canonical N-Triples texts and variables are `?name`, which no such text starts with. A rule may
+also be given IRIs without brackets, CURIEs and rdflib terms; a CURIE is written out when the
+rule meets beliefs.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields
-from typing import Any, Literal
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.common.validation import checked
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.namespaces import RDF_TYPE
+from rdf_kgeval.rules.pattern import Pattern as Pattern
+from rdf_kgeval.rules.pattern import is_written_out, read_patterns
 
-Pattern = tuple[str, str, str]
-"""Subject, predicate and object, each a term or a variable."""
+if TYPE_CHECKING:
+    from rdf_kgeval.beliefs.table import Beliefs
 
 EPSILON = 0.05
 """Strength of inference's prior: a lone rule of confidence c with a true body gives its head soft truth c."""
@@ -136,7 +140,8 @@ class Rule:
     id: str
     """Its name in messages, explanations and counts; distinct within a coupling graph."""
     body: tuple[Pattern, ...]
-    """The conditions; the matched triples are the atoms of a constraint."""
+    """The conditions, of variables such as `?x`, IRIs, CURIEs and rdflib terms; the matched triples are the
+    atoms of a constraint."""
     head: Pattern | None
     """The conclusion; None is a denial: the conditions cannot all be true."""
     summary: str = ""
@@ -156,6 +161,9 @@ class Rule:
     """Measures of a mined rule."""
 
     def __post_init__(self) -> None:
+        body, head = read_patterns(self.body, self.head, self.name)
+        object.__setattr__(self, "body", body)
+        object.__setattr__(self, "head", head)
         unbound = set(variables(self.head)) - self.bound if self.head and self.query is None else set()
         if not self.body:
             raise InputError(
@@ -172,7 +180,7 @@ class Rule:
     @property
     def name(self) -> str:
         """The id as it is safe to show."""
-        return printable(self.id, 200)
+        return printable(str(self.id), 200)
 
     @property
     def is_plain(self) -> bool:
@@ -194,6 +202,28 @@ class Rule:
     def trust(self) -> float:
         """The stated confidence, or the default one."""
         return DEFAULT_CONFIDENCE if self.confidence is None else self.confidence
+
+    def resolved(self, beliefs: "Beliefs") -> "Rule":
+        """Return the rule with its CURIEs written out by the prefixes of the beliefs.
+
+        Raises:
+            InputError: a prefix is unknown.
+        """
+        from rdf_kgeval.beliefs.terms import iri_term
+        from rdf_kgeval.sources.scope import resolve
+
+        def expanded(pattern: Pattern) -> Pattern:
+            s, p, o = (
+                term if is_written_out(term) else iri_term(resolve(term, beliefs.prefixes, beliefs))
+                for term in pattern
+            )
+            return s, p, o
+
+        patterns = [*self.body, *([self.head] if self.head else [])]
+        if all(is_written_out(term) for pattern in patterns for term in pattern):
+            return self
+        head = expanded(self.head) if self.head else None
+        return replace(self, body=tuple(map(expanded, self.body)), head=head)
 
     def to_select(self) -> str:
         """Write a SPARQL SELECT for the rule's bindings, over one default graph."""

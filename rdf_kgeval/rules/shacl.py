@@ -44,7 +44,10 @@ def read_shacl(file: Path) -> list[Rule]:
             origin = RuleOrigin(str(file), shapes.line(node, shape, error))
             errors.append(f"{origin}: {shapes.name(node, shape)}: {error}")
     if not rules and not errors and not shapes.any_rule:
-        errors.append(f"{printable(str(file))} holds no sh:rule; give a file of SHACL rules")
+        errors.append(
+            f"{printable(str(file))} holds no sh:rule; give a file of SHACL rules, "
+            "or read an ontology with --ontology or read_ontology"
+        )
     if errors:
         raise InputError("\n".join(errors))
     return rules

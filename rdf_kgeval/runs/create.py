@@ -50,6 +50,8 @@ class Coupling:
 
     ontologies: Sequence[Path] = ()
     rules: Sequence[Path] = ()
+    given: Sequence[Rule] = ()
+    """Rules that are in no file."""
     follow_imports: bool = False
     max_groundings: int = MAX_GROUNDINGS
     mine: "MiningOptions | None" = None
@@ -58,6 +60,8 @@ class Coupling:
     """Take what the beliefs say of themselves, and what can be mined from them quickly."""
     engine: Engine = LOCAL
     """What grounds the rules."""
+    graph: CouplingGraph | None = None
+    """What the beliefs are coupled to already."""
 
     def read(self) -> list[Rule]:
         """Read all rules, of the ontologies first."""
@@ -67,7 +71,7 @@ class Coupling:
         ontology = (
             read_ontology(*self.ontologies, follow_imports=self.follow_imports) if self.ontologies else []
         )
-        return [*ontology, *(read_rules(*self.rules) if self.rules else [])]
+        return [*ontology, *(read_rules(*self.rules) if self.rules else []), *self.given]
 
 
 @contextmanager
@@ -152,6 +156,8 @@ def _couple(
     beliefs: Beliefs, rules: list[Rule], coupling: Coupling, progress: Progress, space: Space = RAM
 ) -> tuple[CouplingGraph, Sequence[str]]:
     """Couple by the rules given and those found in the beliefs; of the latter, by as many as will do."""
+    if coupling.graph is not None:
+        return coupling.graph, ()
     notes: Sequence[str] = ()
     if coupling.mine is not None:
         from rdf_kgeval.rules.mining.mine import mine

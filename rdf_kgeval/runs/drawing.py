@@ -28,6 +28,7 @@ def draw_first(
     assert sources.in_place  # noqa: S101
     check_in_place(sources.scope, sources.files, mine)
     context, context_read, digests = read_context(sources, progress)
+    rules = [rule.resolved(context) for rule in rules]
     known = sources.resolved(context.prefixes)
     scope, labels = known.scope, known.label_properties
     plan = json.dumps(

@@ -106,8 +106,8 @@ class Run:
             or (sources.in_place is not None) != self.in_place
         ):
             raise RunError(
-                f"{printable(str(self.folder))} was made from other sources; choose another --run, or name "
-                "no sources to go on with it"
+                f"{printable(str(self.folder))} was made from other sources; choose another run "
+                "directory, or name no sources to go on with it"
             )
 
     def settings(self, **options: Any) -> Settings:

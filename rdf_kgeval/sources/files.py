@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any, cast
+from urllib.parse import urlsplit
 from xml.parsers import expat
 
 import pyoxigraph as ox
 
+from rdf_kgeval.common.http.fetch import fetch_rdf
 from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
@@ -82,6 +84,32 @@ def _format(path: Path, format_: str | None, name: str) -> ox.RdfFormat:
             "add --format ttl, nt, nq, trig, rdf or jsonld"
         )
     return found
+
+
+def has_rdf_suffix(url: str) -> bool:
+    """Return whether a URL names a file of RDF by its ending, gzipped or not.
+
+    >>> has_rdf_suffix("http://example.org/kg.nt.gz"), has_rdf_suffix("http://example.org/sparql")
+    (True, False)
+    """
+    suffixes = [suffix for suffix in _url_path(url).suffixes if suffix != ".gz"]
+    return bool(suffixes) and suffixes[-1].lower() in FORMATS
+
+
+def fetch_file(url: str, folder: Path) -> Path:
+    """Fetch a file from the web into a folder, under its own name.
+
+    Raises:
+        InputError: it cannot be fetched or is too large.
+    """
+    data, _ = fetch_rdf(url, "file")
+    file = folder / _url_path(url).name
+    file.write_bytes(data)
+    return file
+
+
+def _url_path(url: str) -> Path:
+    return Path(urlsplit(url).path)
 
 
 class _Digested(io.RawIOBase):

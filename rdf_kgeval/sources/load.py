@@ -1,5 +1,6 @@
 """Load beliefs: RDF files, rdflib graphs and SPARQL endpoints are the sources, and SOURCES lists them."""
 
+import re
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,6 +14,7 @@ from rdf_kgeval.beliefs.builder import BeliefsBuilder
 from rdf_kgeval.beliefs.prefixes import Prefixes, parse_prefixes
 from rdf_kgeval.beliefs.table import Beliefs, Role
 from rdf_kgeval.beliefs.terms import from_rdflib, iri
+from rdf_kgeval.common.arguments import expect, expect_all, several, wrong
 from rdf_kgeval.common.memory import RAM, Space
 from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.common.registry import Entry, Registry
@@ -21,7 +23,7 @@ from rdf_kgeval.common.types import UInt8s
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.namespaces import LABEL_PROPERTIES
 from rdf_kgeval.sources.endpoint.client import Endpoint
-from rdf_kgeval.sources.files import STDIN, display_name, opened
+from rdf_kgeval.sources.files import STDIN, display_name, fetch_file, has_rdf_suffix, opened
 from rdf_kgeval.sources.pull import pull
 from rdf_kgeval.sources.scope import (
     Scope,
@@ -61,6 +63,8 @@ class Sources:
 
     files: Sequence[Path] = ()
     graphs: Sequence["rdflib.Graph"] = ()
+    beliefs: Beliefs | None = None
+    """What was read already; nothing else is then read."""
     endpoint: Endpoint | None = None
     in_place: InPlace | None = None
     """How to draw, where the beliefs stay at the endpoint."""
@@ -247,6 +251,8 @@ class EndpointSource:
 
 def load(sources: Sources, pages: Path, progress: Progress = lambda *_: None, space: Space = RAM) -> Loaded:
     """Read all sources, and give each triple its role; `pages` is the folder for pulled triples."""
+    if sources.beliefs is not None:
+        return Loaded(beliefs=sources.beliefs, digests={}, notes=(), sources=sources)
     beliefs, read, digests = read_context(sources, progress, space)
     prefixes = beliefs.prefixes
     sources = sources.resolved(prefixes, beliefs if sources.endpoint is None else None)
@@ -330,7 +336,8 @@ def read_beliefs(
     """Read beliefs from RDF files or an rdflib Graph or Dataset.
 
     Args:
-        source: a file, several files, or an rdflib graph; a file may be gzipped, "-" is standard input.
+        source: a file, several files, or an rdflib graph; a file may be gzipped, "-" is standard input, and
+            an address on the web that ends as a file does is fetched.
         context: files of triples that are taken as true.
         context_unknown: files of triples that may be true, but are not evaluated.
         predicates: IRIs or CURIEs of the predicates to evaluate; by default all but those that nobody can
@@ -340,24 +347,63 @@ def read_beliefs(
         format: extension or media type of the files, where their names do not tell.
         prefixes: namespaces of prefixes for CURIEs, beside those of the source and well-known ones.
     """
-    graphs: list[rdflib.Graph] = []
-    files: list[Path] = []
-    if isinstance(source, (str, Path)):
-        files = [Path(source)]
-    elif hasattr(source, "triples"):
-        graphs = [cast("rdflib.Graph", source)]
-    else:
-        files = [Path(file) for file in source]
-    sources = Sources(
-        files=files,
-        graphs=graphs,
-        context=[Path(f) for f in context],
-        context_unknown=[Path(f) for f in context_unknown],
-        scope=Scope.of(predicates=predicates, graph=graph, scope=scope),
-        format=format,
-        prefixes=_checked_prefixes(prefixes),
-    )
-    return load(sources, Path()).beliefs
+    with tempfile.TemporaryDirectory(prefix="kgeval-") as folder:
+        parsed = parse_source(source, "read_beliefs", Path(folder))
+        if parsed.endpoint is not None or parsed.beliefs is not None:
+            url = parsed.endpoint is not None
+            remedy = "pull_beliefs(url) pulls from an endpoint" if url else "these are beliefs already"
+            raise wrong(source, _NEED.format("read_beliefs"), remedy)
+        sources = replace(
+            parsed,
+            context=[Path(file) for file in several(context)],
+            context_unknown=[Path(file) for file in several(context_unknown)],
+            scope=Scope.of(predicates=several(predicates), graph=graph, scope=scope),
+            format=format,
+            prefixes=_checked_prefixes(prefixes),
+        )
+        return load(sources, Path()).beliefs
+
+
+_NEED = "{} takes a file, several files, or an rdflib Graph"
+
+
+def parse_source(source: object, call: str, folder: Path) -> Sources:
+    """Say what kind of source it is that a user gives a call.
+
+    Args:
+        source: a file, several, an rdflib graph, the URL of a file or endpoint, or what was read already.
+        call: the name of the call, for messages.
+        folder: where a file on the web is put.
+
+    Raises:
+        InputError: it is none of these, or a file on the web cannot be fetched.
+    """
+    need = _NEED.format(call)
+    if isinstance(source, Beliefs):
+        return Sources(beliefs=source)
+    if isinstance(source, Endpoint):
+        return Sources(endpoint=source)
+    if hasattr(source, "triples"):
+        return Sources(graphs=[cast("rdflib.Graph", source)])
+    if hasattr(source, "n_beliefs") or hasattr(source, "graph"):
+        raise wrong(
+            source, need, "what is known of it is in the object itself, and its beliefs in .graph.beliefs"
+        )
+    if isinstance(source, str) and _RDF.search(source):
+        raise wrong(source, need, "of RDF text, make a graph: rdflib.Graph().parse(data=text)")
+    if isinstance(source, str) and source.lower().startswith(("http://", "https://")):
+        if has_rdf_suffix(source):
+            return Sources(files=[fetch_file(source, folder)])
+        return Sources(endpoint=Endpoint(source))
+    remedy = "of triples, make a graph: graph = rdflib.Graph(); graph.add((s, p, o))"
+    files = [Path(str(file)) for file in expect_all(source, (str, Path), need, remedy)]
+    if not files:
+        raise wrong(source, need, "give for example 'kg.ttl'")
+    return Sources(files=files)
+
+
+_RDF = re.compile(r"\n|\s\.\s*$|^\s*(@prefix|@base|prefix |base |[<{])", re.IGNORECASE)
+"""What is in RDF text, and in no file name."""
 
 
 def pull_beliefs(
@@ -380,9 +426,13 @@ def pull_beliefs(
         endpoint: a client with its own credentials, retry policy or transport.
         prefixes: namespaces of prefixes for CURIEs, beside well-known ones.
     """
+    need = "pull_beliefs takes the URL of an endpoint"
+    expect(url, str, need, "pass a client of your own as endpoint=, beside its URL")
+    if not url.lower().startswith(("http://", "https://")):
+        raise wrong(url, need, "read_beliefs reads files")
     sources = Sources(
         endpoint=endpoint or Endpoint(url),
-        scope=Scope.of(predicates=predicates, graph=graph, scope=scope),
+        scope=Scope.of(predicates=several(predicates), graph=graph, scope=scope),
         prefixes=_checked_prefixes(prefixes),
     )
     with tempfile.TemporaryDirectory(prefix="kgeval-") as folder:

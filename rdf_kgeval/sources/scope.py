@@ -23,7 +23,7 @@ from rdf_kgeval.beliefs.accounts import (
 )
 from rdf_kgeval.beliefs.blank_nodes import Quad
 from rdf_kgeval.beliefs.builder import BeliefsBuilder
-from rdf_kgeval.beliefs.prefixes import Prefixes, is_iri, nearest
+from rdf_kgeval.beliefs.prefixes import NEVER, Prefixes, is_iri, nearest
 from rdf_kgeval.beliefs.sparql import BeliefStore
 from rdf_kgeval.beliefs.table import Beliefs, Role, Triple
 from rdf_kgeval.beliefs.terms import iri, iri_term, oxigraph_text, rdflib_term
@@ -113,11 +113,7 @@ class Scope:
 
 def named(text: str) -> str:
     """Check what a user gives for an IRI as far as that goes before its prefix is known."""
-    return iri_term(text) if is_iri(text) or _NEVER.search(text) else text
-
-
-_NEVER = re.compile(r'[\x00-\x20<>"{}|\\^`]')
-"""Characters that no IRI has."""
+    return iri_term(text) if is_iri(text) or NEVER.search(text) else text
 
 
 def resolve(text: str, prefixes: Prefixes, beliefs: Beliefs | None = None) -> str:

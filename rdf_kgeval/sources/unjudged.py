@@ -58,6 +58,11 @@ def reason_of(predicate: str, label_properties: Sequence[str]) -> str:
     return SCHEMA if predicate.startswith(SCHEMAS) and predicate not in FACTS else ""
 
 
+def is_schema_type(predicate: str, object_: str) -> bool:
+    """Test, given a triple's predicate and object, N-Triples terms, whether it says what class a class is."""
+    return predicate == f"<{RDF_TYPE}>" and object_.startswith(tuple(f"<{space}" for space in SCHEMAS))
+
+
 def unjudged(beliefs: Beliefs, label_properties: Sequence[str]) -> UInt8s:
     """Return by row why nobody can judge it, as a code of `REASONS`."""
     in_schemas = _in_schemas(beliefs)

@@ -9,6 +9,7 @@ import pyoxigraph as ox
 from rdf_kgeval.beliefs.prefixes import Prefixes
 from rdf_kgeval.beliefs.table import Triple
 from rdf_kgeval.beliefs.terms import cell_term, oxigraph_text, parse_term
+from rdf_kgeval.common.arguments import expect
 from rdf_kgeval.common.disk import read_text
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
@@ -33,7 +34,9 @@ class GoldOracle:
     interactive = False
 
     def __init__(self, path: Path | str) -> None:
-        self._path = Path(path)
+        need = "GoldOracle takes the path of a file of labels"
+        remedy = "of labels in Python, make a function: lambda question: labels[question.triple]"
+        self._path = Path(str(expect(path, (str, Path), need, remedy)))
         self.labels = read_gold(self._path)
         self._by_prefixes = False
 

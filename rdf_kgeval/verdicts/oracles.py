@@ -5,18 +5,20 @@ by name is a class in a module of its own, and a line of `ORACLES`; one of the u
 `module:attribute`.
 """
 
+import inspect
 import re
 import sys
 import urllib.parse
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import StrEnum
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any, Protocol, cast
 
+from rdf_kgeval.common.arguments import described, wrong
 from rdf_kgeval.common.registry import Entry, Registry
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
@@ -124,40 +126,48 @@ class FunctionOracle:
 
     Args:
         function: a question that it returns None for is skipped, until only such questions are left.
+        annotator: the name under which the answers are logged; by default the function's.
     """
 
     interactive = False
 
-    def __init__(self, function: AnswerFunction) -> None:
+    def __init__(self, function: AnswerFunction, annotator: str | None = None) -> None:
         name = getattr(function, "__name__", "")
-        self.annotator = name if name.isidentifier() else "function"
+        self.annotator = annotator or (name if name.isidentifier() else "function")
         self._function = function
         self._skipped: set[Triple] = set()
         """Beliefs skipped since the last answer."""
 
-    def ask(self, question: Question) -> Answer | Judgement | Wish:
-        """Call the function.
-
-        Raises:
-            InputError: it returned something other than an answer.
-        """
+    def ask(self, question: Question) -> Any:
+        """Call the function."""
         given = self._function(question)
-        if given is None:
-            if question.triple in self._skipped:
-                return Wish.QUIT
-            self._skipped.add(question.triple)
-            return Wish.SKIP
-        self._skipped.clear()
-        if isinstance(given, Judgement):
+        if given is not None:
+            self._skipped.clear()
             return given
-        if isinstance(given, str) and given in tuple(Answer):
-            return Answer(given)
-        if given in (True, False):
-            return Answer.TRUE if given else Answer.FALSE
-        raise InputError(
-            f"the oracle {self.annotator} answered {printable(repr(given), 40)}; "
-            "let it return True, False, an Answer, a Judgement, or None to skip"
-        )
+        if question.triple in self._skipped:
+            return Wish.QUIT
+        self._skipped.add(question.triple)
+        return Wish.SKIP
+
+
+def as_answer(given: Any, annotator: str) -> Answer | Judgement | Wish:
+    """Return what an oracle answered, where it is an answer or a wish.
+
+    Raises:
+        InputError: it is something else.
+    """
+    if isinstance(given, Wish | Judgement):
+        return given
+    if isinstance(given, str) and given in tuple(Answer):
+        return Answer(given)
+    if hasattr(given, "dtype") and getattr(given, "size", 0) == 1:  # one of numpy's
+        given = given.item()
+    if isinstance(given, int | float) and given in (True, False):
+        return Answer.TRUE if given else Answer.FALSE
+    raise InputError(
+        f"the oracle {printable(annotator, 40)} answered {described(given)}; "
+        "let it return True, False, an Answer, a Judgement, or None to skip"
+    )
 
 
 class PromptOracle:
@@ -247,9 +257,45 @@ ORACLES = Registry(
 """Oracles by name, for `--oracle`."""
 
 
-def as_oracle(given: Oracle | AnswerFunction) -> Oracle:
-    """Return an oracle: the object itself, or one that calls a function."""
-    return FunctionOracle(given) if callable(given) and not hasattr(given, "ask") else given  # type: ignore[return-value]
+def as_oracle(given: Oracle | AnswerFunction | None) -> Oracle:
+    """Return an oracle: the object itself if a person answers, else one that calls it.
+
+    Raises:
+        InputError: it is neither an object with `ask` nor a function of a question.
+    """
+    need = "oracle takes a function of a question, or an object with ask"
+    if isinstance(given, str | Path):
+        remedy = "GoldOracle(path) answers from a file of labels, and PromptOracle() asks you"
+        raise wrong(given, need, remedy)
+    if isinstance(given, Mapping):
+        raise wrong(given, need, "give a function, such as lambda question: labels[question.triple]")
+    if isinstance(given, type):
+        raise wrong(given, need, f"write {given.__name__}(...) to make one")
+    ask = getattr(given, "ask", given)
+    if not callable(ask):
+        raise wrong(given, need, "write for example oracle=lambda question: ask_me(question.sentence)")
+    _check_callable(ask)
+    if is_interactive(given):
+        return cast(Oracle, given)
+    own = getattr(given, "annotator", None if ask is given else type(given).__name__)
+    return FunctionOracle(ask, own)
+
+
+def _check_callable(ask: Callable[..., Any]) -> None:
+    if inspect.iscoroutinefunction(ask):
+        raise InputError(
+            "the oracle is asynchronous, and nobody awaits it; give a function that does, such as "
+            "lambda question: asyncio.run(judge(question))"
+        )
+    try:
+        inspect.signature(ask).bind(None)
+    except TypeError as error:
+        raise InputError(
+            f"the oracle cannot be called with a question ({printable(str(error), 80)}); "
+            "let it take one argument, the question"
+        ) from error
+    except ValueError:
+        pass  # a function in C tells nothing of its arguments
 
 
 def is_interactive(oracle: object) -> bool:

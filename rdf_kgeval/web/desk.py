@@ -155,6 +155,11 @@ class Desk:
             self._wake()
 
     @property
+    def answers(self) -> int:
+        """Count the answers that stand, also those that thinking has not taken in yet."""
+        return len(self._answers)
+
+    @property
     def thinking(self) -> bool:
         """Return whether the next beliefs are being chosen."""
         return not self._at_rest.is_set()
@@ -306,7 +311,6 @@ class Desk:
         ]
         settings = evaluation.settings
         status = Status(
-            verdicts=evaluation.n_verdicts,
             goal=evaluation.goal,
             estimate=evaluation.estimate(),
             level=settings.level,

@@ -147,6 +147,7 @@ class Site:
             key=self.access.form_key(name),
             status=self.desk.status,
             thinking=self.desk.thinking,
+            answers=self.desk.answers,
             guidelines=self.guidelines,
         )
 

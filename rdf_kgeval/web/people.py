@@ -52,7 +52,6 @@ class OpenBelief:
 class Status:
     """The state of the evaluation, as people may see it."""
 
-    verdicts: int = 0
     goal: Goal | None = None
     """The number of answers at which it will stop, where that can be foreseen."""
     estimate: Estimate | None = None

@@ -1,5 +1,6 @@
 """The command as a user meets it: a process, its exit code, and what it writes where."""
 
+import csv
 import json
 import os
 import signal
@@ -482,3 +483,25 @@ def test_mining_that_fails_is_one_sentence_and_leaves_nothing(
     assert message in sentences[0]
     assert sorted(folder.iterdir()) == before
     assert kgeval("mine", cwd=folder).returncode == 2
+
+
+def test_a_run_keeps_evidence_and_a_bad_file_makes_no_run(tmp_path: Path) -> None:
+    place = "http://example.org"
+    head = "subject,predicate,object,text,url\n"
+    good = f"{place}/JoeLouisArena,{place}/homeStadiumOf,{place}/RedWings,They played there.,\n"
+    strange = f"{place}/a,{place}/b,{place}/c,Elsewhere.,https://example.org/\n"
+    (tmp_path / "good.csv").write_text(head + good + strange)
+    (tmp_path / "bad.csv").write_text(head + good.replace(".,", ".,ftp://example.org"))
+    source = ("init", "run", EXAMPLE / "kg.ttl", "--no-mine", "--evidence")
+    failed = kgeval(*source, "bad.csv", cwd=tmp_path)
+    assert failed.returncode == 1
+    assert "bad.csv, line 2: the url 'ftp://example.org' is not the address of a web page" in failed.stderr
+    assert not (tmp_path / "run").exists()
+    made = kgeval(*source, "good.csv", cwd=tmp_path)
+    assert "evidence for 1 triple; 1 triple of good.csv not found in the graph" in made.stderr
+    tasks = kgeval("export", "run", "--to", "csv", "--policy", "srs", cwd=tmp_path)
+    rows = list(csv.DictReader(tasks.stdout.splitlines()))
+    assert [row["evidence"] for row in rows if "home stadium" in row["sentence"]] == ["They played there."]
+    asked = kgeval("ask", "run", "--policy", "srs", cwd=tmp_path, stdin=b"t\n" * 8)
+    assert asked.returncode == 0
+    assert asked.stderr.count("  evidence: They played there.\n") == 1

@@ -379,7 +379,10 @@ def test_a_note_and_a_source_go_with_an_answer_and_what_is_wrong_is_said_where_i
     assert "<b>says" not in refused.text
     assert read_log(run / "verdicts.jsonl") == []
     good = {**bad, "source": "https://example.org/map"}
-    assert alice.http.post("/answer", data=good).status_code == 200
+    next_page = alice.http.post("/answer", data=good)
+    assert next_page.status_code == 200
+    assert "So far" not in next_page.text  # what share was true so far would prime people
+    assert re.search(r"<strong>1</strong> of about \d+ by all", next_page.text)
     (verdict,) = standing(read_log(run / "verdicts.jsonl"))
     assert verdict.note == 'no: "the map" <b>says</b>\notherwise'
     assert verdict.source == "https://example.org/map"

@@ -18,12 +18,13 @@ from rdf_kgeval import KgevalError, evaluate, pull_beliefs, read_beliefs
 from rdf_kgeval.beliefs.accounts import ACCOUNTS, Accounts
 from rdf_kgeval.beliefs.table import Beliefs, Role
 from rdf_kgeval.coupling.graph import couple
+from rdf_kgeval.namespaces import LABEL_PROPERTIES, PROVENANCE
 from rdf_kgeval.rules.mining.mine import mine
 from rdf_kgeval.rules.mining.options import MiningOptions
 from rdf_kgeval.runs.config import read_config, write_config
 from rdf_kgeval.sources.load import Sources, load
 from rdf_kgeval.sources.scope import Scope
-from rdf_kgeval.sources.unjudged import listed
+from rdf_kgeval.sources.unjudged import listed, reason_of
 from tests.conftest import Server
 from tests.functional.test_cli import kgeval
 
@@ -261,6 +262,19 @@ def test_the_list_names_predicates_once() -> None:
     assert len(curies) == len(set(curies)) > 40
     assert listed()["http://schema.org/sameAs"] == listed()[f"{SCHEMA}sameAs"] == "links"
     assert set(listed().values()) <= ACCOUNTS.keys()
+    assert {*LABEL_PROPERTIES, *PROVENANCE} <= listed().keys()
+
+
+@pytest.mark.parametrize(
+    "predicate",
+    [
+        f"{SCHEMA}birthDate", f"{SCHEMA}datePublished", f"{DCT}title", f"{DCT}creator", f"{SKOS}broader",
+        "http://xmlns.com/foaf/0.1/name", "http://xmlns.com/foaf/0.1/homepage", f"{RDF}type",
+        f"{OWL}differentFrom", "http://dbpedia.org/ontology/capital",
+    ],
+)  # fmt: skip
+def test_what_people_can_find_out_is_asked(predicate: str) -> None:
+    assert reason_of(predicate, LABEL_PROPERTIES) == ""
 
 
 def test_rules_are_not_mined_about_what_is_not_asked(tmp_path: Path) -> None:
@@ -390,10 +404,25 @@ def test_a_store_that_is_evaluated_in_place(tmp_path: Path, oxigraph: Server) ->
     assert shown["read"] == read_here.accounts.read + 2 == sum(shown["accounts"].values())
     there = {name: n for name, n in shown["accounts"].items() if n}
     expected_there = Counter(read_here.accounts.counts)
-    # In place only whole predicates are left out: neither the 3 types of the schema nor :remark, of which the
-    # store says that it is an annotation.
-    expected_there.update(beliefs=3 + 1 - 1, schema=-3, names=-1, context_given=2, repeats=1)
+    # In place, what the store says to be an annotation is not looked up: :remark is a belief there.
+    expected_there.update(beliefs=1 - 1, names=-1, context_given=2, repeats=1)
     assert there == dict(+expected_there)
     assert shown["beliefs"] == there["beliefs"]
     assert "triples read, as the store counts them:" in made.stderr
     assert "note: nobody is asked about " in made.stderr
+    draws = tmp_path / "run" / "draws.jsonl"
+    first, *others = draws.read_text().splitlines()
+    older = {k: v for k, v in json.loads(first).items() if k not in ("context_read", "left_out", "judged")}
+    draws.write_text("\n".join([json.dumps(older), *others]) + "\n")
+    assert "accounts" not in json.loads(kgeval("show", "run", "--json", cwd=tmp_path).stdout)
+
+
+def test_a_store_of_nothing_but_schema_is_evaluated_in_place(tmp_path: Path, oxigraph: Server) -> None:
+    graph = f"{EX}accounts-schema"
+    oxigraph.load((PREFIXES + ":A a owl:Class . :B a owl:Class .").encode(), graph)
+    made = kgeval(
+        "init", "run", "--endpoint", oxigraph.query, "--graph", graph, "--in-place", "--json", cwd=tmp_path
+    )
+    assert made.returncode == 0, made.stderr
+    assert json.loads(made.stdout)["beliefs"] == 2
+    assert "so all of it is evaluated" in made.stderr

@@ -88,8 +88,8 @@ def redact(url: str) -> str:
 
 
 def is_redacted(url: str) -> bool:
-    """Tell whether a secret was hidden in a URL, so that it can no longer be requested."""
-    return _HIDDEN in url
+    """Tell whether a URL can no longer be requested: a secret in it was hidden, or its end was cut off."""
+    return _HIDDEN in url or url.endswith("…")
 
 
 def is_public(address: str) -> bool:

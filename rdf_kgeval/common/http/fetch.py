@@ -1,4 +1,4 @@
-"""Fetch an RDF document over HTTP: only for `owl:imports`, and only when the user asks for it."""
+"""Fetch an RDF document over HTTP, only when the user asks for it: of `owl:imports`, or a file by its URL."""
 
 import urllib.error
 import urllib.request
@@ -20,8 +20,8 @@ class _OnlyHttp(urllib.request.HTTPRedirectHandler):
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
-def fetch_rdf(iri: str) -> tuple[bytes, str]:
-    """Fetch the bytes and media type of a document.
+def fetch_rdf(iri: str, noun: str = "import") -> tuple[bytes, str]:
+    """Fetch the bytes and media type of a document; messages call it by the noun.
 
     Raises:
         InputError: it is not an http(s) IRI, cannot be fetched or is too large.
@@ -34,10 +34,10 @@ def fetch_rdf(iri: str) -> tuple[bytes, str]:
             media_type = response.headers.get_content_type()
     except (OSError, HTTPException, ValueError, urllib.error.URLError) as error:
         raise InputError(
-            f"the import {printable(iri)} cannot be fetched ({printable(str(error), 120)}); give it as a file"
+            f"the {noun} {printable(iri)} cannot be fetched ({printable(str(error), 120)}); give it as a file"
         ) from error
     if len(data) > _MAX_BYTES:
-        raise InputError(f"the import {printable(iri)} is larger than 64 MB; give it as a file")
+        raise InputError(f"the {noun} {printable(iri)} is larger than 64 MB; give it as a file")
     return data, media_type
 
 

@@ -1,13 +1,13 @@
 """A comparison of methods, as a page, as text and as CSV."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from markupsafe import Markup
 
 from rdf_kgeval.common.text import plural
-from rdf_kgeval.evaluation.simulation import Trial
+from rdf_kgeval.evaluation.simulation import MethodSummary, Trial
 from rdf_kgeval.publishing.report.charts import COLOURS, Curve, boxes, curves, grouped_bars
 from rdf_kgeval.publishing.report.table import to_csv
 from rdf_kgeval.publishing.report.templates import render
@@ -22,7 +22,7 @@ class _Plot(NamedTuple):
     """What each colour stands for."""
 
 
-def comparison_page(trials: Sequence[Trial], rows: Sequence[dict[str, Any]], accuracy: float) -> str:
+def comparison_page(trials: Sequence[Trial], rows: Sequence[MethodSummary], accuracy: float) -> str:
     """Write an HTML page that compares methods: estimates, inferred beliefs, errors and verdicts asked.
 
     Args:
@@ -30,11 +30,11 @@ def comparison_page(trials: Sequence[Trial], rows: Sequence[dict[str, Any]], acc
         rows: what `evaluation.simulation.summarise` makes of them.
         accuracy: the gold accuracy.
     """
-    names = [row["method"] for row in rows]
+    names = [row.method for row in rows]
     by_method = {name: [trial for trial in trials if trial.method == name] for name in names}
     errors = {
-        row["method"]: [(100 * row[key], 100 * _deviation(by_method[row["method"]], key)) for key in _ERRORS]
-        for row in rows
+        name: [(100 * getattr(row, key), 100 * _deviation(by_method[name], key)) for key in _ERRORS]
+        for name, row in zip(names, rows, strict=True)
     }
     asked = {name: [trial.asked for trial in found] for name, found in by_method.items()}
     plots = [
@@ -47,29 +47,29 @@ def comparison_page(trials: Sequence[Trial], rows: Sequence[dict[str, Any]], acc
         ),
         _Plot("Verdicts to the stop", boxes(asked, "verdicts to the stop"), {}),
     ]
-    cells = [[_cell(value) for value in row.values()] for row in rows]
+    cells = [[_cell(value) for value in row.to_json().values()] for row in rows]
     return render(
         "comparison.html.j2",
         runs=len(trials),
         accuracy=accuracy,
         plots=plots,
         colours=COLOURS,
-        head=[key.replace("_", " ") for key in rows[0]],
+        head=[key.replace("_", " ") for key in rows[0].to_json()],
         rows=cells,
     )
 
 
-def comparison_text(trials: Sequence[Trial], rows: Sequence[dict[str, Any]], accuracy: float) -> str:
+def comparison_text(trials: Sequence[Trial], rows: Sequence[MethodSummary], accuracy: float) -> str:
     """Write the table of the comparison in GitHub's Markdown, with arguments as for the page."""
-    head = [key.replace("_", " ") for key in rows[0]]
-    lines = [head, ["---"] * len(head), *([_cell(value) for value in row.values()] for row in rows)]
+    head = [key.replace("_", " ") for key in rows[0].to_json()]
+    lines = [head, ["---"] * len(head), *([_cell(value) for value in row.to_json().values()] for row in rows)]
     title = f"# Methods compared: {plural(len(trials), 'run')}, gold accuracy {accuracy:.1%}"
     return "\n".join([title, "", *(f"| {' | '.join(cells)} |" for cells in lines)]) + "\n"
 
 
-def comparison_table(_trials: Sequence[Trial], rows: Sequence[dict[str, Any]], _accuracy: float) -> str:
+def comparison_table(_trials: Sequence[Trial], rows: Sequence[MethodSummary], _accuracy: float) -> str:
     """Write the table of the comparison as CSV, with arguments as for the page."""
-    return to_csv(list(rows[0]), rows)
+    return to_csv(list(rows[0].to_json()), (row.to_json() for row in rows))
 
 
 COMPARISONS = {".html": comparison_page, ".md": comparison_text, ".csv": comparison_table}

@@ -21,7 +21,7 @@ from rdf_kgeval.inference.model import UNKNOWN
 from rdf_kgeval.inference.rule_weights import track_rules
 from rdf_kgeval.publishing.record import Record, name_of, title_of
 from rdf_kgeval.runs.config import RunConfig
-from rdf_kgeval.verdicts.log import AMBIGUOUS, FALSE, TRUE, Answer, standing
+from rdf_kgeval.verdicts.log import AMBIGUOUS, FALSE, TRUE, Answer
 
 REMARKS = 100
 """Notes and sources in a report."""
@@ -193,6 +193,13 @@ def summary(entry: GroupResult | Result, result: Result) -> str:
     return f"accuracy {percent(entry.accuracy)}, {sure}: {known}"
 
 
+def headline(evaluation: State, origin: RunConfig | None) -> str:
+    """Tell in a line what was evaluated, and what came out so far."""
+    result = evaluation.result()
+    end = f"stopped: {result.stopped}" if result.stopped else "asking goes on"
+    return f"{title_of(origin or RunConfig())}: {summary(result, result)}; {end}"
+
+
 def _how(evaluation: State, result: Result) -> list[str]:
     settings = evaluation.settings
     chosen = METHODS[settings.method].sentence
@@ -307,13 +314,13 @@ def _remarks(evaluation: State, record: Record) -> list[Remark]:
             note=verdict.note or "",
             source=verdict.source or "",
         )
-        for verdict in standing(evaluation.records)
+        for verdict in evaluation.standing
         if verdict.note or verdict.source
     ]
 
 
 def _annotators(evaluation: State, record: Record) -> list[Annotator]:
-    verdicts = standing(evaluation.records)
+    verdicts = evaluation.standing
     found = [
         Annotator(
             record.pseudonym(name),
@@ -325,7 +332,7 @@ def _annotators(evaluation: State, record: Record) -> list[Annotator]:
 
 
 def _provenance(evaluation: State, origin: RunConfig, record: Record) -> list[tuple[str, str]]:
-    times = sorted(verdict.time for verdict in standing(evaluation.records))
+    times = sorted(verdict.time for verdict in evaluation.standing)
     pairs = [
         (file.role.replace("_", " "), f"{file.name} (SHA-256 {file.sha256})")
         for file in (*origin.files, *origin.ontologies)

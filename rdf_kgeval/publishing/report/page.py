@@ -3,6 +3,7 @@
 All text that comes from a graph is escaped, in the markup and in the embedded JSON-LD.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from rdf_kgeval.evaluation.result import GroupResult, Result
@@ -31,8 +32,8 @@ def page(report: Report) -> str:
     )
 
 
-def notebook(evaluation: State, origin: RunConfig | None = None) -> str:
-    """Write the head of the report and its table of predicates, as a part of another page."""
+def notebook(evaluation: State, origin: RunConfig | None = None, notes: Sequence[str] = ()) -> str:
+    """Write the head of the report, notes and the table of predicates, as a part of another page."""
     result = evaluation.result()
     return render(
         "notebook.html.j2",
@@ -41,6 +42,7 @@ def notebook(evaluation: State, origin: RunConfig | None = None) -> str:
         result=result,
         names={predicate: name_of(evaluation, predicate) for predicate in result.by_predicate},
         few=FEW,
+        notes=notes,
     )
 
 

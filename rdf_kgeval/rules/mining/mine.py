@@ -26,6 +26,7 @@ from itertools import combinations, permutations
 
 from rdf_kgeval.beliefs.names import Names, last_part, readable
 from rdf_kgeval.beliefs.table import Beliefs
+from rdf_kgeval.common.arguments import expect, expect_all
 from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.namespaces import RDF_TYPE
 from rdf_kgeval.rules.mining.constants import mine_constants, mine_signatures
@@ -58,7 +59,13 @@ def mine(
         progress: called as the mining goes on.
         threads: number of threads, by default one for each core; the result does not depend on it.
     """
-    known = list(known)
+    remedy = "read_beliefs(source) makes beliefs of a file or an rdflib Graph: mine(beliefs)"
+    expect(beliefs, Beliefs, "mine takes beliefs", remedy)
+    if options is not None:
+        need = "mine takes MiningOptions after the beliefs"
+        expect(options, MiningOptions, need, "write mine(beliefs, MiningOptions(min_support=5))")
+    remedy = "read_rules(path) and read_ontology(path) make rules"
+    known = [rule.resolved(beliefs) for rule in expect_all(known, Rule, "known takes rules", remedy)]
     index = MiningIndex(beliefs, options or MiningOptions())
     paths = PathMiner(index, progress, threads or os.cpu_count() or 1)
     found = [*paths.mine(), *mine_signatures(index, known), *mine_constants(index, progress)]

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from rdf_kgeval.common.arguments import check_fields
 from rdf_kgeval.errors import InputError
 
 
@@ -31,6 +32,7 @@ class MiningOptions:
     """The most walks to follow, about 1e9 a minute; the costliest paths are left out with a note."""
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if not 0 <= self.max_length <= 3:
             raise InputError(f"the longest path is {self.max_length}; choose 0 to 3")
         if self.min_support < 1:

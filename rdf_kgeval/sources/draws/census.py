@@ -1,6 +1,6 @@
 """Take the census: the number of beliefs of each predicate at the endpoint."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.errors import EndpointError, IncompleteError, InputError
@@ -24,6 +24,8 @@ class Census:
     notes: list[str]
     invalid: int = 0
     """Triples that are not valid RDF."""
+    schema_types: int = 0
+    """Triples that are left out because their object is a class of a vocabulary of schemas."""
 
 
 def take_census(endpoint: Endpoint, pool: Pool) -> Census:
@@ -39,22 +41,24 @@ def take_census(endpoint: Endpoint, pool: Pool) -> Census:
         notes = []
         if invalid:
             notes.append(f"left out {plural(invalid, 'triple')} with an IRI or a term that is not valid RDF")
-        census = Census(sizes=sizes, triples=triples, exact=True, notes=notes, invalid=invalid)
+        types = count(endpoint, pool.count_schema_types()) if pool.judged else 0
+        census = Census(
+            sizes=sizes, triples=triples, exact=True, notes=notes, invalid=invalid, schema_types=types
+        )
     except IncompleteError as trouble:
         census = _other_counts(endpoint, pool, trouble)
-    if not sum(census.sizes.values()):
+    if not sum(census.sizes.values()) + census.schema_types:
         raise InputError(
             f"{endpoint.name} has no triple in this scope that could be evaluated in place; check --graph, "
             "--predicate and --scope"
         )
     absent = [printable(p) for p in pool.predicates if p not in census.sizes]
     notes = [f"no triple there has the predicate {p}; check --predicate" for p in absent]
-    return Census(
+    return replace(
+        census,
         sizes=dict(sorted((p, n) for p, n in census.sizes.items() if n)),
         triples=dict(sorted(census.triples.items())),
-        exact=census.exact,
         notes=[*census.notes, *notes],
-        invalid=census.invalid,
     )
 
 

@@ -19,6 +19,7 @@ from rdf_kgeval.beliefs.table import Beliefs, Role, Triple
 from rdf_kgeval.common.jsonlog import JsonLog, read_records
 from rdf_kgeval.common.types import Float64s
 from rdf_kgeval.sources.draws.pool import FULL, place_of
+from rdf_kgeval.sources.unjudged import is_schema_type
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +41,8 @@ class CensusRecord:
     """The number of triples read from files."""
     left_out: dict[str, int] | None = None
     """Triples of the store that are not beliefs, by their account; None in logs of older versions."""
+    judged: bool = False
+    """As in `Pool`."""
     kind: str = "counted"
 
 
@@ -141,7 +144,8 @@ def beliefs_of(records: Sequence[DrawLogRecord]) -> Beliefs:
     for record in records:
         if isinstance(record, NeighbourhoodRecord):
             for s, p, o in record.triples:
-                inside = population.plain and p in population.sizes
+                schema = population.judged and is_schema_type(p, o)
+                inside = population.plain and p in population.sizes and not schema
                 builder.add([(s, p, o, graph)], Role.BELIEF if inside else Role.BACKGROUND)
     for role, s, p, o, g in population.context:
         builder.add([(s, p, o, g)], Role(role))

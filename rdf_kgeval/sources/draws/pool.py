@@ -16,11 +16,14 @@ import pyoxigraph as ox
 from rdf_kgeval.beliefs.table import Triple
 from rdf_kgeval.beliefs.terms import parse_term
 from rdf_kgeval.errors import InputError
+from rdf_kgeval.namespaces import RDF_TYPE
 from rdf_kgeval.sources.endpoint.quirks import encodings
 from rdf_kgeval.sources.scope import Scope, variables_of
+from rdf_kgeval.sources.unjudged import SCHEMAS
 
 DIGITS = 12
 """Hexadecimal digits of a place."""
+_TYPE = f"<{RDF_TYPE}>"
 FULL = 1 << 4 * DIGITS
 """Places are whole numbers below this one."""
 
@@ -79,6 +82,8 @@ class Pool:
     """The predicates that the scope names, if any."""
     plain: bool = True
     """Whether every triple of these predicates in this graph is a belief."""
+    judged: bool = False
+    """Whether the types of the schema, such as "is an owl:Class", are left out."""
 
     @classmethod
     def of(cls, scope: Scope) -> "Pool":
@@ -136,6 +141,12 @@ class Pool:
             f"WHERE {where} GROUP BY {predicate}"
         )
 
+    def count_schema_types(self) -> str:
+        """Write the query for ?n, the types of the schema of named things."""
+        pool = replace(self, judged=False).only(_TYPE)
+        found = f"{{ {pool._body()}{pool._named()} FILTER({pool._of_schema()}) }}"
+        return f"SELECT (COUNT(*) AS ?n) WHERE {found}"
+
     def only(self, predicate: str) -> "Pool":
         """Restrict the pool to one predicate."""
         if not self.template[1].startswith("?"):
@@ -189,8 +200,19 @@ class Pool:
 
     def _named(self) -> str:
         ends = [t for t in (self.template[0], self.template[2]) if t.startswith("?")]
-        tests = " && ".join(f"!isBlank({t})" for t in dict.fromkeys(ends))
-        return f" FILTER({tests})" if tests else ""
+        tests = [f"!isBlank({t})" for t in dict.fromkeys(ends)]
+        predicate = self.template[1]
+        if self.judged and predicate.startswith("?"):
+            tests.append(f"({predicate} != {_TYPE} || !{self._of_schema()})")
+        elif self.judged and predicate == _TYPE:
+            tests.append(f"!{self._of_schema()}")
+        return f" FILTER({' && '.join(tests)})" if tests else ""
+
+    def _of_schema(self) -> str:
+        """Write the test for an object that is in a vocabulary of schemas."""
+        o = self.template[2]
+        tests = " || ".join(f'STRSTARTS(STR({o}), "{space}")' for space in SCHEMAS)
+        return f"(isIRI({o}) && ({tests}))"
 
     def _values(self, predicates: Sequence[str]) -> str:
         return f"VALUES {self.template[1]} {{ {' '.join(predicates)} }} " if predicates else ""

@@ -10,11 +10,11 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from rdf_kgeval.beliefs.accounts import BLANK_NODES, INVALID
+from rdf_kgeval.beliefs.accounts import BLANK_NODES, INVALID, SCHEMA
 from rdf_kgeval.beliefs.prefixes import Prefixes
 from rdf_kgeval.beliefs.sampling_frame import LARGE
 from rdf_kgeval.beliefs.table import Beliefs
@@ -23,6 +23,7 @@ from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.common.registry import Entry, Registry
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import EndpointError, InputError
+from rdf_kgeval.namespaces import RDF_TYPE
 from rdf_kgeval.sources.draws.census import Census, count_triples, take_census
 from rdf_kgeval.sources.draws.log import (
     CensusRecord,
@@ -202,10 +203,9 @@ class InPlaceSampler:
         population = census_of(self._log.records)
         if population is None:
             self._progress("counting", 0, None)
-            census = take_census(self._endpoint, self._pool)
-            sizes, left_out, notes = self._judged(census, context.prefixes)
+            census, left_out, notes = self._take_census(context.prefixes)
             population = CensusRecord(
-                sizes=sizes,
+                sizes=census.sizes,
                 triples=census.triples if census.exact else {},
                 exact=census.exact,
                 salt=self._options.salt,
@@ -215,30 +215,43 @@ class InPlaceSampler:
                 context=[[int(context.role[row]), *quad] for row, quad in context.quads()],
                 context_read=context_read,
                 left_out=left_out,
+                judged=self._pool.judged,
             )
             self._log.append(population)
+        self._pool = replace(self._pool, judged=population.judged)
         return population
 
-    def _judged(self, census: Census, prefixes: Prefixes) -> tuple[dict[str, int], dict[str, int], list[str]]:
-        """Leave out the predicates that nobody can judge, unless the user names some or there are no others.
+    def _take_census(self, prefixes: Prefixes) -> tuple[Census, dict[str, int], list[str]]:
+        """Count; leave out what nobody can judge, unless the user names predicates or there is nothing else.
 
         Returns:
-            The sizes of the others, the triples that are left out by account, and notes.
+            The census of what is evaluated, the triples that are left out by account, and notes.
         """
+        notes = []
+        self._pool = replace(self._pool, judged=self._pool.plain and not self._pool.predicates)
+        census = take_census(self._endpoint, self._pool)
         left_out = Counter({INVALID: census.invalid})
+        if self._pool.judged:
+            reasons = {p: reason_of(iri(p), self._decorations) for p in census.sizes}
+            if all(reasons.values()):
+                self._pool = replace(self._pool, judged=False)
+                census = take_census(self._endpoint, self._pool)
+                notes.append(NOTHING_ELSE)
+            else:
+                unjudged = {p: n for p, n in census.sizes.items() if reasons[p]}
+                for predicate, size in unjudged.items():
+                    left_out[reasons[predicate]] += size
+                left_out[SCHEMA] += census.schema_types
+                if census.schema_types:
+                    unjudged[f"<{RDF_TYPE}>"] = census.schema_types
+                by_size = sorted(unjudged.items(), key=lambda item: (-item[1], item[0]))
+                if by_size:
+                    notes.append(describe({iri(p): n for p, n in by_size}, prefixes))
         if census.exact and census.triples:
-            left_out[BLANK_NODES] = sum(census.triples.values()) - sum(census.sizes.values())
-        reasons = {p: reason_of(iri(p), self._decorations) for p in census.sizes}
-        judged = {p: n for p, n in census.sizes.items() if not reasons[p]}
-        if self._pool.predicates or not self._pool.plain or len(judged) == len(reasons):
-            return census.sizes, dict(+left_out), []
-        if not judged:
-            return census.sizes, dict(+left_out), [NOTHING_ELSE]
-        unjudged = {p: n for p, n in census.sizes.items() if reasons[p]}
-        for predicate, size in unjudged.items():
-            left_out[reasons[predicate]] += size
-        by_size = sorted(unjudged.items(), key=lambda item: (-item[1], item[0]))
-        return judged, dict(+left_out), [describe({iri(p): n for p, n in by_size}, prefixes)]
+            named = sum(census.sizes.values()) + census.schema_types
+            left_out[BLANK_NODES] = sum(census.triples.values()) - named
+        judged = {p: n for p, n in census.sizes.items() if not self._pool.judged or not reasons[p]}
+        return replace(census, sizes=judged), dict(+left_out), notes
 
     def _draw(self, population: CensusRecord, goal: Mapping[str, int]) -> None:
         drawer = open_drawer(self._endpoint, self._pool, population)

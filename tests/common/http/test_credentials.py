@@ -179,3 +179,4 @@ def test_harmless_parameters_are_shown() -> None:
         redact("http://h/q?default-graph-uri=http://g&k=1") == "http://h/q?default-graph-uri=http://g&k=***"
     )
     assert not is_redacted(redact("http://h/q?default-graph-uri=http://g"))
+    assert is_redacted(redact(f"http://h/{400 * 'q'}"))
