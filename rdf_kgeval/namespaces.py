@@ -1,4 +1,4 @@
-"""IRIs that the code names."""
+"""IRIs that the code names, and the suffixes of records."""
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 RDF_TYPE = f"{RDF}type"
@@ -42,3 +42,6 @@ PROVENANCE = (
     "http://xmlns.com/foaf/0.1/isPrimaryTopicOf",
 )
 """Predicates by which graphs say where something is from."""
+
+RECORD_SUFFIXES = (".trig", ".ttl", ".nq", ".nt", ".jsonld")
+"""Suffixes of the files of `kgeval publish`; RDF/XML, possibly a bomb of entities, is not among them."""

@@ -4,8 +4,6 @@ In the graph: the named graph, sources of the statement (of its reification, its
 references), and sources of the subject. Nothing is fetched.
 """
 
-import csv
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -15,7 +13,7 @@ from rdf_kgeval.beliefs.names import Names
 from rdf_kgeval.beliefs.prefixes import Prefixes
 from rdf_kgeval.beliefs.table import Triple
 from rdf_kgeval.beliefs.terms import cell_term, iri, parse_term
-from rdf_kgeval.common.disk import read_text
+from rdf_kgeval.common.tables import read_rows
 from rdf_kgeval.common.text import printable, web_address
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.namespaces import PROV, PROVENANCE, RDF
@@ -45,37 +43,28 @@ Passages = Mapping[Triple, Sequence[Evidence]]
 """Evidence from a file, by the triple that it is about."""
 
 
-def read_passages(path: Path, prefixes: Prefixes = Prefixes()) -> Passages:  # noqa: B008, it is frozen
+def read_passages(path: Path, prefixes: Prefixes | None = None) -> Passages:
     """Read passages from CSV with the columns subject, predicate, object, text and url.
 
-    Terms are plain IRIs, N-Triples terms, or CURIEs with one of the prefixes. Text or url may be empty.
+    Terms are plain IRIs, N-Triples terms, or CURIEs with one of the prefixes. The text or the url may be
+    empty.
 
     Raises:
         InputError: the file cannot be read, or a row has neither text nor a web address.
     """
-    name = printable(str(path))
+    full = (prefixes or Prefixes()).full
     found: dict[Triple, list[Evidence]] = {}
-    rows = csv.DictReader(io.StringIO(read_text(path), newline=""), strict=True)
-    try:
-        missing = [column for column in COLUMNS if column not in (rows.fieldnames or ())]
-        if missing:
+    for where, row in read_rows(path, COLUMNS):
+        text, url = row["text"], row["url"]
+        if not text and not url:
+            raise InputError(f"{where}: there is neither text nor url; write one of them")
+        if url and not web_address(url):
             raise InputError(
-                f"{name}, line 1: the column {missing[0]} is missing; the columns are {', '.join(COLUMNS)}"
+                f"{where}: the url {printable(url, 100)!r} is not the address of a web page; give one "
+                "that starts with http:// or https:// and holds no space and no password"
             )
-        for row in rows:
-            where = f"{name}, line {rows.line_num}"
-            text, url = ((row[column] or "").strip() for column in ("text", "url"))
-            if not text and not url:
-                raise InputError(f"{where}: there is neither text nor url; write one of them")
-            if url and not web_address(url):
-                raise InputError(
-                    f"{where}: the url {printable(url, 100)!r} is not the address of a web page; give one "
-                    "that starts with http:// or https:// and holds no space and no password"
-                )
-            s, p, o = (cell_term(prefixes.full(row[column]), where) for column in COLUMNS[:3])
-            found.setdefault((s, p, o), []).append(Evidence(text=text or url, url=url or None))
-    except csv.Error as error:
-        raise InputError(f"{name}, line {rows.line_num}: not valid CSV: {error}; correct it") from error
+        s, p, o = (cell_term(full(row[column]), where) for column in COLUMNS[:3])
+        found.setdefault((s, p, o), []).append(Evidence(text=text or url, url=url or None))
     return found
 
 

@@ -11,6 +11,9 @@ from rdf_kgeval.cli.options import Prefix
 from rdf_kgeval.cli.terminal import progress_bar, say, say_loaded
 from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.errors import InputError
+from rdf_kgeval.rules.mining.options import MiningOptions
+
+_USUAL = MiningOptions()
 
 
 def mine(
@@ -60,23 +63,28 @@ def mine(
         ),
     ] = None,
     prefix: Prefix = None,
-    max_length: Annotated[int, typer.Option(min=0, max=3, help="Longest path.", rich_help_panel=RULES)] = 3,
+    max_length: Annotated[
+        int, typer.Option(min=0, max=3, help="Longest path.", rich_help_panel=RULES)
+    ] = _USUAL.max_length,
     min_support: Annotated[
         int, typer.Option(min=1, metavar="N", help="Least support.", rich_help_panel=RULES)
-    ] = 10,
+    ] = _USUAL.min_support,
     min_head_coverage: Annotated[
         float, typer.Option(min=0, max=1, help="Least head coverage.", rich_help_panel=RULES)
-    ] = 0.01,
+    ] = _USUAL.min_head_coverage,
     min_confidence: Annotated[
         float, typer.Option(min=0, max=1, metavar="C", help="Least PCA confidence.", rich_help_panel=RULES)
-    ] = 0.5,
+    ] = _USUAL.min_confidence,
     constants: Annotated[
         bool, typer.Option(help="Look for rules with constants.", rich_help_panel=RULES)
-    ] = True,
-    types: Annotated[bool, typer.Option(help="Look for type signatures.", rich_help_panel=RULES)] = True,
+    ] = _USUAL.constants,
+    types: Annotated[
+        bool, typer.Option(help="Look for type signatures.", rich_help_panel=RULES)
+    ] = _USUAL.types,
     max_per_head: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Most rules for a predicate.", rich_help_panel=RULES)
-    ] = 50,
+        int | None,
+        typer.Option(min=1, metavar="N", help="Most rules for a predicate.", rich_help_panel=RULES),
+    ] = _USUAL.max_per_head,
     max_walks: Annotated[
         float,
         typer.Option(
@@ -85,7 +93,7 @@ def mine(
             help="Leave out the costliest paths past so many walks.",
             rich_help_panel=RULES,
         ),
-    ] = 2e9,
+    ] = _USUAL.max_walks,
     to: Annotated[
         str | None,
         typer.Option(
@@ -116,7 +124,6 @@ def mine(
     """
     from rdf_kgeval.beliefs.prefixes import parse_prefixes
     from rdf_kgeval.rules.mining.mine import mine as mine_rules
-    from rdf_kgeval.rules.mining.options import MiningOptions
     from rdf_kgeval.rules.ontology import read_ontology
     from rdf_kgeval.rules.write import WRITERS, check_absent
     from rdf_kgeval.runs.run import open_run

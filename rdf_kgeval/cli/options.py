@@ -14,7 +14,7 @@ from rdf_kgeval.cli.terminal import complain, hush, progress_bar, say_loaded
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.evaluation.settings import Option, Settings, parse_share
-from rdf_kgeval.namespaces import LABEL_PROPERTIES
+from rdf_kgeval.namespaces import LABEL_PROPERTIES, RECORD_SUFFIXES
 from rdf_kgeval.rules.dialects import DIALECTS
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rdf_kgeval.runs.run import Run
     from rdf_kgeval.sources.load import Sources
 
+RECORD_ENDINGS = f"{', '.join(RECORD_SUFFIXES[:-1])} or {RECORD_SUFFIXES[-1]}"
 _RULE_FILES = ", ".join(dialect.files for dialect in DIALECTS.values())
 Chosen = dict[str, Any]
 """Fields of `Settings` that the user gave, by name; the others are as the run has them."""
@@ -407,7 +408,7 @@ class OutputOptions:
         Path | None,
         typer.Option(
             metavar="F.trig",
-            help="Write the record here: .trig, .ttl, .nq, .nt or .jsonld.",
+            help=f"Write the record here: {RECORD_ENDINGS}.",
             rich_help_panel=OUTPUT,
         ),
     ] = None

@@ -5,7 +5,14 @@ from typing import Annotated
 
 import typer
 
-from rdf_kgeval.cli.options import AnnotationsOption, MaxMargin, MinAccuracy, OutputOptions, RunArgument
+from rdf_kgeval.cli.options import (
+    RECORD_ENDINGS,
+    AnnotationsOption,
+    MaxMargin,
+    MinAccuracy,
+    OutputOptions,
+    RunArgument,
+)
 from rdf_kgeval.cli.output import (
     check,
     check_output,
@@ -23,9 +30,7 @@ def publish(
     run: RunArgument,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", metavar="F.trig", help="Write it here: .trig, .ttl, .nq, .nt or .jsonld."
-        ),
+        typer.Option("--output", "-o", metavar="F.trig", help=f"Write it here: {RECORD_ENDINGS}."),
     ] = None,
     write_back: Annotated[
         str | None, typer.Option(metavar="GRAPH-IRI", help="Write it to this graph of a store.")

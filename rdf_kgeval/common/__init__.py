@@ -3,6 +3,7 @@
 Modules, in reading order:
     text: text made safe for a terminal; plurals.
     disk: files: read plainly, written whole or not at all.
+    tables: CSV that users write, row by row.
     arrays: arrays on disk, mapped into memory and checked.
     types: one name for each type of array.
     registry: names that users may choose, loaded when chosen.

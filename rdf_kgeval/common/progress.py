@@ -60,6 +60,7 @@ def _bar_in_notebook() -> Iterator[Progress]:
     """Show one bar, which needs no widgets, once the work turns out to be long; remove it at the end."""
     from IPython.display import display
 
+    show: Callable[..., Any] = display
     bars: list[Any] = []
     due = time.monotonic() + SOON
 
@@ -74,7 +75,7 @@ def _bar_in_notebook() -> Iterator[Progress]:
         if bars:
             bars[0].update(data, raw=True)
         else:
-            bars.append(display(data, raw=True, display_id=True))  # type: ignore[no-untyped-call]
+            bars.append(show(data, raw=True, display_id=True))
 
     try:
         yield report

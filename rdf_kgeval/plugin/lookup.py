@@ -11,11 +11,9 @@ from rdflib.term import Node
 
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.namespaces import DQV, KGE, OA, RDF, VOID, XSD
+from rdf_kgeval.namespaces import DQV, KGE, OA, RDF, RECORD_SUFFIXES, VOID, XSD
 
 Statement = tuple[Node, Node, Node]
-SUFFIXES = (".trig", ".ttl", ".nq", ".nt", ".jsonld")
-"""Suffixes of the files of `kgeval publish`; RDF/XML, possibly a bomb of entities, is not among them."""
 
 _LABELS = {URIRef(KGE + "True"): True, URIRef(KGE + "False"): False}
 _LABEL, _TRUTH, _ACCURACY = (URIRef(KGE + name) for name in ("label", "truth", "accuracy"))
@@ -141,8 +139,8 @@ class PublishedFile:
         import pyoxigraph as ox
 
         name = printable(str(path))
-        if Path(path).suffix not in SUFFIXES:
-            raise InputError(f"{name} has no suffix of a record; name it one of {', '.join(SUFFIXES)}")
+        if Path(path).suffix not in RECORD_SUFFIXES:
+            raise InputError(f"{name} has no suffix of a record; name it one of {', '.join(RECORD_SUFFIXES)}")
         store = ox.Store()
         try:
             store.bulk_load(path=str(path))

@@ -23,6 +23,7 @@ from rdf_kgeval.namespaces import (
     PROV,
     RDF,
     RDFS,
+    RECORD_SUFFIXES,
     SKOS,
     SPDX,
     VOID,
@@ -35,7 +36,7 @@ from rdf_kgeval.publishing.record import Form as Form
 from rdf_kgeval.publishing.record import Record, integer
 from rdf_kgeval.publishing.record import RecordOptions as RecordOptions
 from rdf_kgeval.runs.config import RunConfig
-from rdf_kgeval.sources.files import FORMATS, WRITTEN
+from rdf_kgeval.sources.files import FORMATS
 
 if TYPE_CHECKING:
     import rdflib
@@ -89,7 +90,7 @@ def format_of(path: Path) -> ox.RdfFormat:
     Raises:
         InputError: it is none in which a record can be written.
     """
-    return by_ending(path, {suffix: FORMATS[suffix] for suffix in WRITTEN})
+    return by_ending(path, {suffix: FORMATS[suffix] for suffix in RECORD_SUFFIXES})
 
 
 def publish(

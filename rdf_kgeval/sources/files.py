@@ -35,8 +35,6 @@ FORMATS = {
     ".jsonld": ox.RdfFormat.JSON_LD,
 }
 """The RDF format of each suffix."""
-WRITTEN = (".trig", ".ttl", ".nq", ".nt", ".jsonld")
-"""Those of the suffixes under which `kgeval publish` writes a record."""
 
 _BUFFER = 1 << 20
 _LONG_NAMES = {"turtle": "ttl", "ntriples": "nt", "nquads": "nq", "rdfxml": "rdf"}

@@ -1,7 +1,5 @@
 """Answer from a file that has the labels of beliefs, as CSV or as RDF."""
 
-import csv
-import io
 from pathlib import Path
 
 import pyoxigraph as ox
@@ -10,7 +8,7 @@ from rdf_kgeval.beliefs.prefixes import Prefixes
 from rdf_kgeval.beliefs.table import Triple
 from rdf_kgeval.beliefs.terms import cell_term, oxigraph_text, parse_term
 from rdf_kgeval.common.arguments import expect
-from rdf_kgeval.common.disk import read_text
+from rdf_kgeval.common.tables import read_rows
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.namespaces import KGE, RDF
@@ -101,25 +99,14 @@ def _read_rdf(path: Path) -> dict[Triple, bool]:
 
 
 def _read_csv(path: Path, prefixes: Prefixes) -> dict[Triple, bool]:
-    name = printable(str(path))
     gold: dict[Triple, bool] = {}
-    rows = csv.DictReader(io.StringIO(read_text(path), newline=""), strict=True)
-    try:
-        missing = [c for c in _COLUMNS if c not in (rows.fieldnames or ())]
-        if missing:
-            raise InputError(
-                f"{name}, line 1: the column {missing[0]} is missing; the columns are {', '.join(_COLUMNS)}"
-            )
-        for row in rows:
-            where = f"{name}, line {rows.line_num}"
-            label = (row["label"] or "").strip().lower()
-            if not label:
-                continue
-            if label not in _LABELS:
-                raise InputError(f"{where}: the label {printable(label, 40)!r} is not 1 or 0; correct it")
-            s, p, o = (cell_term(prefixes.full(row[c]), where) for c in _COLUMNS[:3])
-            if gold.setdefault((s, p, o), _LABELS[label]) != _LABELS[label]:
-                raise InputError(f"{where}: the same triple has another label above; keep one of them")
-    except csv.Error as error:
-        raise InputError(f"{name}, line {rows.line_num}: not valid CSV: {error}; correct it") from error
+    for where, row in read_rows(path, _COLUMNS):
+        label = row["label"].lower()
+        if not label:
+            continue
+        if label not in _LABELS:
+            raise InputError(f"{where}: the label {printable(label, 40)!r} is not 1 or 0; correct it")
+        s, p, o = (cell_term(prefixes.full(row[c]), where) for c in _COLUMNS[:3])
+        if gold.setdefault((s, p, o), _LABELS[label]) != _LABELS[label]:
+            raise InputError(f"{where}: the same triple has another label above; keep one of them")
     return gold

@@ -1,8 +1,11 @@
 """Evidence: from the graph in each of its forms, and from a file."""
 
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import rdf_kgeval as kgeval
 from rdf_kgeval.beliefs.evidence import MOST, Evidence, evidence_of, read_passages
@@ -90,9 +93,9 @@ def test_passages_of_a_file_come_first(tmp_path: Path) -> None:
     file.write_text(
         "subject,predicate,object,text,url\n"
         f'{E}a,{E}knows,<{E}b>,"They met, ""often"".\nIn 1999.",https://example.org/\n'
-        f"{E}a,{E}knows,{E}b,,https://example.org/2\n"
+        ":a,:knows,<http://example.org/b>,,https://example.org/2\n"
     )
-    passages = read_passages(file)
+    passages = read_passages(file, names.beliefs.prefixes)
     row = names.beliefs.find(*(f"<{term}>" for term in KNOWS))
     assert row is not None
     assert list(evidence_of(names, row, passages)) == [
@@ -117,3 +120,11 @@ def test_bad_files_are_one_sentence(tmp_path: Path, text: str, message: str) -> 
     (tmp_path / "evidence.csv").write_text(head + text)
     with pytest.raises(InputError, match=f"evidence.csv, {message}"):
         read_passages(tmp_path / "evidence.csv")
+
+
+@given(st.text(max_size=300))
+def test_no_file_makes_a_traceback(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+    path = tmp_path_factory.mktemp("passages") / "e.csv"
+    path.write_bytes(("subject,predicate,object,text,url\n" + text).encode("utf-8", "surrogatepass"))
+    with suppress(InputError):
+        read_passages(path)

@@ -1,9 +1,24 @@
 from pathlib import Path
 
+import pyoxigraph as ox
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import rdf_kgeval as kgeval
+from rdf_kgeval.beliefs.builder import BeliefsBuilder
+from rdf_kgeval.beliefs.evidence import evidence_of
 from rdf_kgeval.beliefs.names import Names, readable
+from rdf_kgeval.beliefs.table import Role
+from rdf_kgeval.namespaces import (
+    DESCRIPTION_PROPERTIES,
+    LABEL_PROPERTIES,
+    PROVENANCE,
+    RDF,
+    RDF_TYPE,
+    WIKIBASE,
+)
+from tests.support.strategies import blank_nodes, graphs, iris, literals
 
 TURTLE = """@prefix : <http://example.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
 @prefix skos: <http://www.w3.org/2004/02/skos/core#> .
@@ -190,3 +205,33 @@ def test_parts_tell_the_graph_s_words_from_ours(tmp_path: Path) -> None:
     )
     assert [part.text for part in parts if part.name] == ["غابورون", "City", "capital of", "Botswana"]
     assert "".join(part.text for part in parts) == "غابورون (City) is capital of Botswana"
+
+
+SPECIAL = st.sampled_from(
+    [
+        ox.NamedNode(name)
+        for name in (RDF_TYPE, *LABEL_PROPERTIES, *DESCRIPTION_PROPERTIES, *PROVENANCE, f"{RDF}subject",
+                     f"{RDF}reifies", f"{WIKIBASE}directClaim", "http://www.wikidata.org/prop/direct/P1",
+                     "http://www.wikidata.org/prop/P1", "http://www.wikidata.org/prop/reference/P1")
+    ]
+)  # fmt: skip
+NODES = st.one_of(iris, blank_nodes, SPECIAL)
+
+
+@given(
+    st.lists(
+        st.builds(ox.Quad, NODES, st.one_of(iris, SPECIAL), st.one_of(NODES, literals), graphs), max_size=30
+    ),
+    st.sampled_from(["en", "de-AT", "", "x"]),
+)
+def test_whatever_is_in_the_graph_every_row_has_a_sentence_and_its_evidence(
+    rows: list[ox.Quad], lang: str
+) -> None:
+    builder = BeliefsBuilder()
+    builder.add_parsed(rows, Role.BELIEF)
+    names = Names(beliefs=builder.build(), lang=lang)
+    for row in range(len(names.beliefs)):
+        assert names.sentence(row)
+        assert len(names.sentence(row)) < 3000
+        assert all(isinstance(piece.text, str) for piece in evidence_of(names, row, {}))
+        assert all(names.description(term) != "" for term in names.beliefs.triple(row))

@@ -19,9 +19,8 @@ from rdflib.namespace import DCAT, DCTERMS, RDFS, SKOS, XSD
 import rdf_kgeval as kgeval
 from rdf_kgeval.beliefs.terms import to_rdflib
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.namespaces import DQV, KGE, OA, PROV, VOID
+from rdf_kgeval.namespaces import DQV, KGE, OA, PROV, RECORD_SUFFIXES, VOID
 from rdf_kgeval.pipeline import Evaluation
-from rdf_kgeval.plugin.lookup import SUFFIXES
 from rdf_kgeval.publishing.rdf import (
     Annotations,
     Form,
@@ -34,7 +33,7 @@ from rdf_kgeval.publishing.rdf import (
 from rdf_kgeval.publishing.report.content import gather
 from rdf_kgeval.publishing.report.page import json_ld
 from rdf_kgeval.runs.config import ONTOLOGY, InputFile, RunConfig, ScopeConfig
-from rdf_kgeval.sources.files import WRITTEN
+from rdf_kgeval.sources.files import FORMATS
 from rdf_kgeval.verdicts.log import Answer, Retraction, Verdict
 from tests.support.records import EX, HOSTILE, NELL, QUERIES, ROOT, hostile, motivating
 
@@ -289,10 +288,10 @@ def test_contradictions_name_both_sides(attacked: Evaluation) -> None:
 
 
 def test_the_plugin_reads_what_is_written() -> None:
-    assert SUFFIXES == WRITTEN
+    assert set(RECORD_SUFFIXES) < FORMATS.keys()
 
 
-@pytest.mark.parametrize("suffix", WRITTEN)
+@pytest.mark.parametrize("suffix", RECORD_SUFFIXES)
 def test_all_formats_hold_the_same_and_publishing_twice_gives_the_same_bytes(
     suffix: str, attacked: Evaluation, tmp_path: Path
 ) -> None:

@@ -15,8 +15,8 @@ import pytest
 import rdf_kgeval as kgeval
 from rdf_kgeval.inference.infer import InferenceOptions
 from rdf_kgeval.inference.solver.solve import FEW_ROWS, SolverOptions
+from rdf_kgeval.namespaces import RECORD_SUFFIXES
 from rdf_kgeval.publishing.record import Form
-from rdf_kgeval.sources.files import WRITTEN
 from tests.conftest import Server
 
 EX = "http://example.org/"
@@ -157,11 +157,11 @@ def test_records_in_every_form_and_format(inputs: Path, machines: list[Machine])
         records = [
             ("publish", "run", "-o", f"{form.value}{suffix}", "--form", form.value)
             for form in Form
-            for suffix in WRITTEN
+            for suffix in RECORD_SUFFIXES
             if (form, suffix) not in IMPOSSIBLE
         ]
         machine.run([*reports, *records])
-    assert len(one.files(".")) > len(one.files("run")) + len(WRITTEN)
+    assert len(one.files(".")) > len(one.files("run")) + len(RECORD_SUFFIXES)
     assert one.files(".") == two.files(".")
 
 
