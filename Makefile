@@ -3,6 +3,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
 
 .PHONY: test stress coverage fuzz demo docs lint servers
@@ -24,7 +25,7 @@ fuzz: $(READY)
 	$(BIN)/pip install --quiet --editable '.[test,fuzz]'
 	$(BIN)/python -m tests.fuzzing --seconds $(SECONDS)
 
-demo: $(READY)
+demo: $(INSTALLED)
 	$(BIN)/kgeval demo
 
 docs: $(READY)
@@ -37,9 +38,14 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-$(READY): pyproject.toml
+# The product alone: its dependencies are compiled to bytecode where they are imported, not all of them at once.
+$(INSTALLED): pyproject.toml
 	@$(PYTHON) -c 'import ensurepip' || [ "$$(id -u)" != 0 ] || { apt-get update -qq && apt-get install -y -qq python3-venv; }
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --no-compile --editable .
+	touch $@
+
+$(READY): $(INSTALLED)
 	$(BIN)/pip install --quiet --editable '.[test]'
 	touch $@
 

@@ -3,13 +3,15 @@
 import math
 
 import numpy as np
-from sweep import averages, compiled, latents, threshold
+from compiled import compiled, compiled_copies
+from sweep import averages, best_start, latents, threshold
 
-from rdf_kgeval.estimation.beta_interval import best_start
+from rdf_kgeval.estimation import twcs
 from rdf_kgeval.estimation.intervals import PRIORS, quantile
 from rdf_kgeval.estimation.srs import MINIMUM
-from rdf_kgeval.estimation.twcs import SECOND_STAGE, effective_size
+from rdf_kgeval.estimation.twcs import SECOND_STAGE
 
+(effective_size,) = compiled_copies(twcs.effective_size)
 WILSON, AHPD = 0, 1
 AT_ONCE = 64
 """Clusters are drawn so many at a time."""

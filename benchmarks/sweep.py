@@ -10,17 +10,16 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
-import numba
 import numpy as np
+from compiled import compiled, compiled_copies
 from scipy.special import ndtr
 
-from rdf_kgeval.estimation.assisted import add_draw, plan_draws, weighted_moments
-from rdf_kgeval.estimation.beta_interval import best_start, least_precision, precise
+from rdf_kgeval.estimation import assisted, beta_interval, hierarchy, stratified
+from rdf_kgeval.estimation.beta_interval import least_precision
 from rdf_kgeval.estimation.calibration import SHRINK
-from rdf_kgeval.estimation.hierarchy import GRID, begin, doubts, observe
+from rdf_kgeval.estimation.hierarchy import GRID
 from rdf_kgeval.estimation.intervals import quantile
 from rdf_kgeval.estimation.strata import strata_of
-from rdf_kgeval.estimation.stratified import block_length, first_block, next_block
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 REAL = ("nell-sports", "yago2-sample")
@@ -30,7 +29,22 @@ EFFECTS = {"even": (0.0, 0.0), "mild": (1.0, 0.5), "strong": (2.0, 1.0)}
 FORECASTS = {"none": 0.0, "helpful": 0.8, "hostile": -0.8}
 """Of what share of the beliefs inference knew the label beforehand; of the others it knew nothing."""
 
-compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
+begin, observe, doubts, plan_draws, add_draw, weighted_moments = compiled_copies(
+    hierarchy.begin,
+    hierarchy.observe,
+    hierarchy.doubts,
+    assisted.plan_draws,
+    assisted.add_draw,
+    assisted.weighted_moments,
+)
+best_start, precise, block_length, first_block, _, next_block = compiled_copies(
+    beta_interval.best_start,
+    beta_interval.precise,
+    stratified.block_length,
+    stratified.first_block,
+    stratified.gain_of,
+    stratified.next_block,
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,7 +28,8 @@ import typer
 from rdf_kgeval.cli import annotate, compare, demo, evaluate, infer, init, mine, publish
 from rdf_kgeval.cli.help import Command, Group
 from rdf_kgeval.cli.options import hushed
-from rdf_kgeval.cli.terminal import complain
+from rdf_kgeval.cli.terminal import complain, progress_bar
+from rdf_kgeval.common import jit
 from rdf_kgeval.errors import KgevalError
 
 app = typer.Typer(
@@ -75,6 +76,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    jit.show = progress_bar
     try:
         app()
     except KgevalError as error:

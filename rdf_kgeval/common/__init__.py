@@ -13,6 +13,6 @@ Modules, in reading order:
     arguments: arguments of another kind than a call takes.
     memory: memory limits, and sizes in words.
     extras: packages that only some users need.
-    jit: kernels: functions compiled by numba.
+    jit: kernels: functions that run as Python on small problems, compiled on large ones.
     http/: requests with a deadline, credentials, documents by IRI.
 """

@@ -15,7 +15,6 @@ coverage.
 
 import numpy as np
 
-from rdf_kgeval.common.jit import kernel
 from rdf_kgeval.common.types import Float64s, Int8s, Int64s
 from rdf_kgeval.estimation.beta_interval import best_interval, least_precision, precise
 from rdf_kgeval.estimation.calibration import (
@@ -43,7 +42,6 @@ PSEUDO = 1.0
 """Draws that were entirely off, added to the variance; and pseudo-counts, added to the estimate."""
 
 
-@kernel
 def plan_draws(
     a: Float64s,
     b: Float64s,
@@ -57,22 +55,15 @@ def plan_draws(
     """Set each cell's forecast and chance of the next draw. Returns the expected variance of N * x_t."""
     doubt = np.empty(n.size)
     doubts(a, b, weight, n, k, doubt)
-    total, rest = 0.0, left.sum()
+    doubt = TRUST * doubt + FLOOR
     for c in range(n.size):
-        forecast[c] = 0.0
-        for g in range(weight.size):
-            forecast[c] += weight[g] * (a[g] + k[c]) / (a[g] + b[g] + n[c])
-        doubt[c] = TRUST * doubt[c] + FLOOR
-        total += left[c] * np.sqrt(doubt[c])
-    variance = 0.0
-    for c in range(n.size):
-        chance[c] = EVEN * left[c] / rest + (1 - EVEN) * left[c] * np.sqrt(doubt[c]) / total
-        if left[c] > 0:
-            variance += left[c] * left[c] * doubt[c] / chance[c]
-    return variance
+        forecast[c] = (weight * (a + k[c]) / (a + b + n[c])).sum()
+    pull = left * np.sqrt(doubt)
+    chance[:] = EVEN * left / left.sum() + (1 - EVEN) * pull / pull.sum()
+    some = left > 0
+    return float((pull[some] ** 2 / chance[some]).sum())
 
 
-@kernel
 def add_draw(sums: Float64s, base: float, off: float, leverage: float, precision: float) -> None:
     """Add `x_t = base + off * leverage` to the weighted sums that the estimate and its variance need."""
     x, w2 = base + off * leverage, precision * precision
@@ -85,7 +76,6 @@ def add_draw(sums: Float64s, base: float, off: float, leverage: float, precision
     sums[6] += 1.0
 
 
-@kernel
 def weighted_moments(sums: Float64s) -> tuple[float, float]:
     """Return the estimate, shrunk by pseudo-counts, and its variance."""
     mean = sums[1] / sums[0]

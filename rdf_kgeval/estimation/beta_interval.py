@@ -9,9 +9,7 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import betainc
 
-from rdf_kgeval.common.jit import kernel
 from rdf_kgeval.common.types import Float64s
 from rdf_kgeval.estimation.intervals import Interval
 
@@ -19,13 +17,12 @@ STEPS = 1000
 """Means at which the least precision is tabulated."""
 
 
-@kernel
 def best_start(a: float, b: float, width: float) -> float:
     """Find the start of the interval of this width that holds most of Beta(a, b): its ends are as dense."""
     low, high = 0.0, 1.0 - width
     for _ in range(50):
         x = (low + high) / 2
-        # Compiled, the logarithm of 0 is -inf; Python's raises an error.
+        # Python's logarithm of 0 raises an error.
         near = math.log(x) if x > 0.0 else -math.inf
         far = math.log1p(-x - width) if x + width < 1.0 else -math.inf
         rise = (a - 1) * (math.log(x + width) - near)
@@ -37,17 +34,22 @@ def best_start(a: float, b: float, width: float) -> float:
     return (low + high) / 2
 
 
-@kernel
 def best_starts(a: Float64s, b: Float64s, width: float) -> Float64s:
     """Find the starts for many distributions."""
-    start = np.empty(a.size)
-    for i in range(a.size):
-        start[i] = best_start(float(a[i]), float(b[i]), width)
-    return start
+    low, high = np.zeros(len(a)), np.full(len(a), 1.0 - width)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for _ in range(50):
+            x = (low + high) / 2
+            rise = (a - 1) * (np.log(x + width) - np.log(x))
+            fall = (b - 1) * (np.log1p(-x) - np.log1p(-np.minimum(x + width, 1.0)))
+            low, high = np.where(rise > fall, x, low), np.where(rise > fall, high, x)
+    return np.asarray((low + high) / 2)
 
 
 def best_mass(a: Float64s, b: Float64s, width: float) -> Float64s:
     """Return the share of Beta(a, b) that the best interval of this width holds."""
+    from scipy.special import betainc
+
     start = best_starts(a, b, width)
     held: Float64s = betainc(a, b, np.minimum(start + width, 1.0)) - betainc(a, b, start)
     return held
@@ -66,7 +68,6 @@ def least_precision(margin: float, mass: float) -> Float64s:
     return high
 
 
-@kernel
 def precise(mean: float, variance: float, shrink: float, table: Float64s) -> bool:
     """Return whether a posterior of these moments, shrunk by pseudo-counts, is precise enough."""
     if variance <= 0.0:
@@ -98,9 +99,12 @@ def best_interval(mean: float, variance: float, shrink: float, mass: float, marg
 
 def half_width(a: float, b: float, mass: float) -> float:
     """Find half the width of the narrowest interval that holds the mass of Beta(a, b)."""
+    from scipy.special import betainc
+
     low, high = 0.0, 0.5
     for _ in range(24):
         half = (low + high) / 2
-        held = best_mass(np.array([a]), np.array([b]), 2 * half)[0]
+        start = best_start(a, b, 2 * half)
+        held = betainc(a, b, min(start + 2 * half, 1.0)) - betainc(a, b, start)
         low, high = (low, half) if held >= mass else (half, high)
     return high

@@ -3,8 +3,6 @@
 They come from exact recursion and from simulation on synthetic labels, never from a real set.
 """
 
-from scipy.special import ndtr
-
 from rdf_kgeval.estimation.design import DesignOptions, Scale
 from rdf_kgeval.estimation.intervals import quantile
 
@@ -72,6 +70,8 @@ def stopping_mass(margin: float, level: float, factors: Table) -> float:
 
     Between them, the largest factor at the corners counts.
     """
+    from scipy.special import ndtr
+
     factor = max(factors[m][v] for m in _around(margin, MARGINS) for v in _around(level, LEVELS))
     return float(2 * ndtr(factor * quantile(level)) - 1)
 

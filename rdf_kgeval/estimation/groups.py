@@ -1,7 +1,6 @@
 """Estimate groups of beliefs (predicates, classes, results of a query) from a sample drawn by strata."""
 
 import numpy as np
-from scipy.special import betaincinv
 
 from rdf_kgeval.common.types import Float64s, Int8s, Int64s
 from rdf_kgeval.estimation.design import ErrorRates, Estimate
@@ -74,6 +73,8 @@ def _shares(
     size: Float64s, n: Float64s, k: Float64s, of: Int64s, groups: int, level: float, error: ErrorRates
 ) -> tuple[Float64s, Float64s, Float64s]:
     """Return each group's share of true beliefs among those to sample, and the ends of its interval."""
+    from scipy.special import betaincinv
+
     share, low, high = (np.zeros(groups) for _ in range(3))
     if not len(size):
         return share, low, high

@@ -16,9 +16,7 @@ populations: Ericson (JRSSB 1969).
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betaln
 
-from rdf_kgeval.common.jit import kernel
 from rdf_kgeval.common.types import Float64s, Int64s
 
 KAPPAS = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
@@ -52,21 +50,19 @@ def make_grid() -> Grid:
 GRID = make_grid()
 
 
-@kernel
 def begin(
     a: Float64s, b: Float64s, prior: Float64s, size: Float64s, weight: Float64s, mean: Float64s, var: Float64s
 ) -> None:
     """Set the grid's weights, and the mean and variance of the number of true beliefs at each point."""
-    for g in range(weight.size):
-        weight[g], mean[g], var[g] = prior[g], 0.0, 0.0
-        s = a[g] + b[g]
-        e = a[g] / s
-        for h in range(size.size):
-            mean[g] += size[h] * e
-            var[g] += size[h] * e * (1 - e) * (s + size[h]) / (s + 1)
+    s = a + b
+    e = a / s
+    weight[:] = prior
+    mean[:], var[:] = 0.0, 0.0
+    for h in range(size.size):
+        mean += size[h] * e
+        var += size[h] * e * (1 - e) * (s + size[h]) / (s + 1)
 
 
-@kernel
 def observe(
     h: int,
     answer: int,
@@ -80,42 +76,33 @@ def observe(
     var: Float64s,
 ) -> tuple[float, float]:
     """Take in an answer from stratum h. Returns posterior mean and variance of the number of true beliefs."""
-    left, total = size[h] - n[h], 0.0
-    for g in range(weight.size):
-        s = a[g] + b[g] + n[h]
-        e = (a[g] + k[h]) / s
-        weight[g] *= e if answer == 1 else 1 - e
-        total += weight[g]
-        e1 = (a[g] + k[h] + answer) / (s + 1)
-        mean[g] += answer + (left - 1) * e1 - left * e
-        var[g] += (left - 1) * e1 * (1 - e1) * (s + left) / (s + 2) - left * e * (1 - e) * (s + left) / (
-            s + 1
-        )
+    left = size[h] - n[h]
+    s = a + b + n[h]
+    e = (a + k[h]) / s
+    weight *= e if answer == 1 else 1 - e
+    weight /= weight.sum()
+    e1 = (a + k[h] + answer) / (s + 1)
+    mean += answer + (left - 1) * e1 - left * e
+    var += (left - 1) * e1 * (1 - e1) * (s + left) / (s + 2) - left * e * (1 - e) * (s + left) / (s + 1)
     n[h] += 1
     k[h] += answer
-    middle, spread = 0.0, 0.0
-    for g in range(weight.size):
-        weight[g] /= total
-        middle += weight[g] * mean[g]
-    for g in range(weight.size):
-        off = mean[g] - middle
-        spread += weight[g] * (var[g] + off * off)
-    return middle, spread
+    middle = (weight * mean).sum()
+    off = mean - middle
+    return middle, (weight * (var + off * off)).sum()
 
 
-@kernel
 def doubts(a: Float64s, b: Float64s, weight: Float64s, n: Int64s, k: Int64s, doubt: Float64s) -> None:
     """Set each stratum's doubt, the variance of one more answer: the mean of theta * (1 - theta)."""
     for h in range(n.size):
-        doubt[h] = 0.0
-        for g in range(weight.size):
-            s = a[g] + b[g] + n[h]
-            e = (a[g] + k[h]) / s
-            doubt[h] += weight[g] * e * (1 - e) * s / (s + 1)
+        s = a + b + n[h]
+        e = (a + k[h]) / s
+        doubt[h] = (weight * e * (1 - e) * s / (s + 1)).sum()
 
 
 def posterior(grid: Grid, n: Float64s, k: Float64s) -> Float64s:
     """Return the grid's weights after k of n answers were true in each stratum, all at once."""
+    from scipy.special import betaln
+
     a, b = grid.a[:, None], grid.b[:, None]
     seen = n > 0
     log = np.log(grid.weight) + (betaln(a + k[seen], b + (n - k)[seen]) - betaln(a, b)).sum(axis=1)

@@ -9,7 +9,6 @@ from functools import lru_cache
 from math import exp, inf, lgamma
 
 import numpy as np
-from scipy.special import betainc, betaincinv, betaln, ndtri
 
 Interval = tuple[float, float]
 
@@ -19,6 +18,8 @@ PRIORS = (1 / 3, 1 / 2, 1.0)
 
 def quantile(level: float) -> float:
     """Return the standard normal's two-sided quantile."""
+    from scipy.special import ndtri
+
     return float(ndtri(0.5 + level / 2))
 
 
@@ -42,6 +43,8 @@ def hpd(a: float, b: float, level: float) -> Interval:
     Where the density falls or rises throughout, it starts at that end; where it rises at both (a, b < 1), it
     is the equal-tailed one. Else both ends have the same density: `f(lo) = f(hi)`, `F(hi) - F(lo) = level`.
     """
+    from scipy.special import betainc, betaincinv
+
     if a < 1 and b < 1:
         tail = (1 - level) / 2
         return float(betaincinv(a, b, tail)), float(betaincinv(a, b, 1 - tail))
@@ -104,6 +107,8 @@ def betting(n: int, k: int, size: float, level: float, margin: float = 0.05) -> 
     probability at most 1 - level (Ville), so the interval of all K whose bettors are not that rich holds at
     all times at once. An infinite size means draws with replacement.
     """
+    from scipy.special import betaln
+
     if n == 0:
         return 0.0, 1.0
     size = int(min(size, _INFINITE))

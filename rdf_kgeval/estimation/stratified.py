@@ -12,7 +12,6 @@ unknown variances.
 
 import numpy as np
 
-from rdf_kgeval.common.jit import kernel
 from rdf_kgeval.common.types import Float64s, Int8s, Int64s
 from rdf_kgeval.estimation.beta_interval import best_interval, least_precision, precise
 from rdf_kgeval.estimation.calibration import FACTORS, FALLBACK, SHRINK, calibrated_margin, stopping_mass
@@ -42,23 +41,16 @@ TRUST, FLOOR = 0.8, 0.02
 """Shares of the posterior's doubt and of a constant in what a stratum is thought to vary."""
 
 
-@kernel
 def first_block(size: Int64s, length: int) -> Int64s:
     """Choose strata for the first draws, in proportion to their sizes (Sainte-Lague)."""
     block = np.empty(length, np.int64)
     taken = np.zeros(size.size, np.int64)
     for i in range(length):
-        best, most = -1, -1.0
-        for h in range(size.size):
-            score = size[h] / (2.0 * taken[h] + 1.0)
-            if taken[h] < size[h] and score > most:
-                best, most = h, score
-        taken[best] += 1
-        block[i] = best
+        block[i] = np.argmax(np.where(taken < size, size / (2.0 * taken + 1.0), -1.0))
+        taken[block[i]] += 1
     return block
 
 
-@kernel
 def gain_of(size: int, taken: int, doubt: float, by_predicate: bool) -> float:
     """Return the gain of one more answer from a stratum; negative where none is left.
 
@@ -76,7 +68,6 @@ def gain_of(size: int, taken: int, doubt: float, by_predicate: bool) -> float:
     return float(np.sqrt(TRUST * doubt + FLOOR) / size * max(now - after, now / left))
 
 
-@kernel
 def next_block(size: Int64s, taken: Int64s, doubt: Float64s, length: int, by_predicate: bool) -> Int64s:
     """Choose strata for the next draws: each goes where it gains most."""
     block = np.empty(length, np.int64)
@@ -92,7 +83,6 @@ def next_block(size: Int64s, taken: Int64s, doubt: Float64s, length: int, by_pre
     return block
 
 
-@kernel
 def block_length(drawn: int, left: int) -> int:
     """Return the number of draws to settle at once."""
     return min(FIRST if drawn == 0 else max(LEAST_BLOCK, drawn // GROWTH), left)

@@ -10,7 +10,6 @@ from functools import partial
 
 import numpy as np
 
-from rdf_kgeval.common.jit import kernel
 from rdf_kgeval.common.types import Float64s, Int8s, Int64s
 from rdf_kgeval.estimation import intervals
 from rdf_kgeval.estimation.design import DesignOptions, Estimate, SequentialDesign
@@ -25,7 +24,6 @@ SECOND_STAGE = 3
 _CLUSTERS = 32
 
 
-@kernel
 def effective_size(clusters: int, labels: int, total: float, squares: float) -> float:
     """Return the number of single draws that would be as precise, `N^2 * p * (1 - p) / sum (m_i - p)^2`.
 

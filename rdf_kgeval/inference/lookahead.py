@@ -4,10 +4,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from rdf_kgeval.common.jit import kernel
 from rdf_kgeval.common.memory import format_size
 from rdf_kgeval.common.progress import StepProgress
-from rdf_kgeval.common.types import Bools, Float64s, Int8s, Int32s, Int64s
+from rdf_kgeval.common.types import Float64s, Int8s, Int32s, Int64s
 from rdf_kgeval.coupling.graph import CouplingGraph, Thetas
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.inference.incremental.solution import Incremental
@@ -149,18 +148,10 @@ class _Gains:
         """Drop the what-ifs that depend on a changed variable."""
         hit = np.zeros(len(self._fresh), np.bool_)
         hit[changed] = True
-        _forget(self._fresh, self._owner, self._indptr, self._members, hit)
+        hit_at = np.searchsorted(self._indptr, np.flatnonzero(hit[self._members]), side="right") - 1
+        self._fresh[self._owner[hit_at]] = False
         hit_components = np.unique(self._component[changed])
         self._fresh[self._whole & np.isin(self._component, hit_components)] = False
-
-
-@kernel
-def _forget(fresh: Bools, owner: Int32s, indptr: Int64s, members: Int32s, hit: Bools) -> None:
-    for at in range(len(owner)):
-        for k in range(indptr[at], indptr[at + 1]):
-            if hit[members[k]]:
-                fresh[owner[at]] = False
-                break
 
 
 def _refuse_large(graph: CouplingGraph) -> None:

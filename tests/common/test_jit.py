@@ -15,13 +15,15 @@ def double(x):
 """
 CODE = """
 import sys, rdf_kgeval
+from rdf_kgeval.common import jit
+jit._ROOMS = ("common",)
 rdf_kgeval.__path__.append(".")
 from rdf_kgeval.tiny import double
 if sys.argv[1:] != ["idle"]:
     print(double(21))
 """
 ENVIRON = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
-KEPT = "compiling numerical code, once after installation; this takes a minute or two\n"
+KEPT = "compiling numerical code, once after installation; this takes about a minute\n"
 
 
 def run(folder: Path, *arguments: str, **environ: str) -> str:

@@ -1,6 +1,7 @@
 """Cases on a few dozen beliefs that enter every kernel: `python -m tests.support.kernels` prints what they give.
 
-With NUMBA_DISABLE_JIT=1 the kernels run as Python. Then `entered` names the functions that were called.
+They run compiled; as Python with NUMBA_DISABLE_JIT=1; and by their size with the argument `small`. `entered` names
+the functions that were called as Python, `specialisations` counts the lists of types that each kernel is compiled for.
 """
 
 import json
@@ -17,9 +18,11 @@ import numpy as np
 
 from rdf_kgeval.beliefs.builder import BeliefsBuilder
 from rdf_kgeval.beliefs.table import Role
+from rdf_kgeval.common import jit
 from rdf_kgeval.coupling.graph import couple
 from rdf_kgeval.estimation import beta_interval
 from rdf_kgeval.estimation.population import Population
+from rdf_kgeval.inference.incremental import solution
 from rdf_kgeval.inference.incremental.solution import Incremental
 from rdf_kgeval.inference.lookahead import Lookahead
 from rdf_kgeval.inference.solver.layout import lay_out
@@ -145,11 +148,20 @@ def sampling() -> list[object]:
             for draw in draws:
                 answers[draw.position] = gold[draw.position]
         estimate = design.estimate(answers)
-        found.append([answers.tolist(), estimate.accuracy, estimate.interval])
+        found.append([answers.tolist(), float(estimate.accuracy), estimate.interval])
     return found
 
 
+def compile_all_sizes(replace: Callable[[object, str, int], None]) -> None:
+    """Let no problem be small."""
+    for module, name in ((jit, "SMALL"), (solution, "FEW")):
+        replace(module, name, -1)
+
+
 def main() -> None:
+    if "small" not in sys.argv:
+        compile_all_sizes(setattr)
+        jit.compile_all()  # here, for a traced compiler is slow
     entered: set[CodeType] = set()
 
     def note(frame: FrameType, event: str, arg: object) -> None:
@@ -163,7 +175,12 @@ def main() -> None:
     sys.settrace(None)
     names = [(Path(code.co_filename), code.co_name) for code in entered]
     own = [f"{path.relative_to(PACKAGE)}:{name}" for path, name in names if path.is_relative_to(PACKAGE)]
-    sys.stdout.write(json.dumps({"found": found, "entered": own}))
+    compiled = {
+        made.__name__: len(made._dispatcher.signatures)
+        for made in jit._kernels
+        if made._dispatcher is not None
+    }
+    sys.stdout.write(json.dumps({"found": found, "entered": own, "specialisations": compiled}))
 
 
 if __name__ == "__main__":

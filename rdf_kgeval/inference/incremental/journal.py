@@ -4,7 +4,7 @@ Small functions take the arrays that they need rather than all of a search: comp
 every array that it takes out of a tuple, which would cost more than the work.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -57,6 +57,13 @@ COLUMN = _record([("row", np.int32), ("reach", np.float32), ("coef", np.float64)
 TOUCHED = _record([("variable", np.int32), ("cursor", np.int32), ("x", np.float64), ("gradient", np.float64)])
 NOTED = _record([("row", np.int32), ("value", np.float64)])
 
+Variables = Annotated[Records, VARIABLE]
+Rows = Annotated[Records, ROW]
+Entries = Annotated[Records, ENTRY]
+Columns = Annotated[Records, COLUMN]
+Touched = Annotated[Records, TOUCHED]
+Noted = Annotated[Records, NOTED]
+
 N_TOUCHED, N_NOTED, N_FIXED, N_WATCHED, FIRST, LAST = range(6)
 """Counters of the journal, and where the next one leaves and enters the queue."""
 
@@ -69,18 +76,18 @@ class Search(NamedTuple):
     chain.
     """
 
-    variables: Records
+    variables: Variables
     """One more than there are, for the ends of columns."""
-    rows: Records
-    entries: Records
-    columns: Records
+    rows: Rows
+    entries: Entries
+    columns: Columns
     problem: Problem
     """In layout order; its slopes are the original ones."""
     backward: Float64s
     """Slope of each row once the variable that it asks for, of negative coefficient, is fixed at 0."""
     counters: Int64s
-    touched: Records
-    noted: Records
+    touched: Touched
+    noted: Noted
     fixed: Int32s
     watched: Int32s
     """Rows that came to be watched."""
@@ -89,7 +96,7 @@ class Search(NamedTuple):
 
 
 @lean_kernel
-def note(variables: Records, touched: Records, counters: Int64s, i: int) -> None:
+def note(variables: Variables, touched: Touched, counters: Int64s, i: int) -> None:
     """Keep the old contents of a variable."""
     variable = variables[i]
     if not variable.seen:
@@ -104,11 +111,11 @@ def note(variables: Records, touched: Records, counters: Int64s, i: int) -> None
 
 @lean_kernel
 def note_row(
-    variables: Records,
-    rows: Records,
-    entries: Records,
-    touched: Records,
-    noted: Records,
+    variables: Variables,
+    rows: Rows,
+    entries: Entries,
+    touched: Touched,
+    noted: Noted,
     counters: Int64s,
     j: int,
 ) -> None:
@@ -123,7 +130,7 @@ def note_row(
 
 
 @lean_kernel
-def row_value(variables: Records, rows: Records, entries: Records, offset: Float64s, j: int) -> float:
+def row_value(variables: Variables, rows: Rows, entries: Entries, offset: Float64s, j: int) -> float:
     """Compute the value of a row where the variables are."""
     total = offset[j]
     for k in range(rows[j].begin, rows[j + 1].begin):
@@ -161,7 +168,7 @@ def undo(search: Search) -> None:
 
 
 @lean_kernel
-def forget(variables: Records, rows: Records, touched: Records, noted: Records, counters: Int64s) -> None:
+def forget(variables: Variables, rows: Rows, touched: Touched, noted: Noted, counters: Int64s) -> None:
     """Empty the journal; what it holds can no longer be undone."""
     for at in range(counters[N_TOUCHED]):
         variables[touched[at].variable].seen = False

@@ -1,11 +1,11 @@
 """Solutions that follow verdicts: re-solve what a verdict changes, ask what one would bring."""
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
-from rdf_kgeval.common.jit import kernel
+from rdf_kgeval.common.jit import kernel, sized, threads
 from rdf_kgeval.common.types import Bools, Float64s, Int32s, Int64s, Records
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.inference.incremental.journal import (
@@ -34,6 +34,11 @@ HEADROOM = 0.1
 WATCHED = 0.1
 """Newly watched rows, as a share of those watched from the start, at which the columns are arranged anew
 from where x is."""
+
+
+FEW = 20
+"""Rows up to which kernels run as Python here: the records of a search are slow to read in Python, and there
+is a what-if for each variable and value."""
 
 
 @dataclass(frozen=True)
@@ -97,9 +102,11 @@ class Incremental:
             raise InputError(f"The threshold tau is {tau}; it must be above 0.5 and at most 1.")
         if counted is not None and len(counted) != n:
             raise InputError(f"The mask of counted variables has {len(counted)} entries for {n} variables.")
+        self._sized = partial(sized, model.n_rows, FEW)
         exact = solve(model, replace(options, tolerance=HEADROOM * options.tolerance), solution.x)
-        layout = lay_out(n, model.indptr, model.indices, model.coef, model.offset, model.weight)
-        problem = to_problem(model, layout, options)
+        with self._sized():
+            layout = lay_out(n, model.indptr, model.indices, model.coef, model.offset, model.weight)
+            problem = to_problem(model, layout, options)
         self._options = options
         self._tau = tau
         self._order, self._rank = layout.order, layout.rank
@@ -107,7 +114,9 @@ class Incremental:
         if backward is not None and (backward.shape != model.weight.shape or not (backward >= 0).all()):
             raise InputError(f"The backward weights must be {model.n_rows} numbers that are not negative.")
         turned = 2.0 * (model.weight if backward is None else backward)[layout.row]
-        self._search = arrange(problem, turned, problem.slope, exact.x[layout.order], np.zeros(n, np.bool_))
+        x, fixed = exact.x[layout.order], np.zeros(n, np.bool_)
+        with self._sized():
+            self._search = arrange(problem, turned, problem.slope, x, fixed)
         self._local = local(problem)
         self._watched = 0
         self._count = int(_inferred(self._x, tau)[self._counted].sum())
@@ -144,10 +153,12 @@ class Incremental:
             raise InputError(f"Variable {variable} cannot be fixed at {value}; give a value from 0 to 1.")
         if self._search.variables["fixed"][i]:
             raise InputError(f"Variable {variable} is fixed already; roll back or start anew to change it.")
-        fix(self._search, self._local, self._options.max_iterations, i, value)
+        with self._sized():
+            fix(self._search, self._local, self._options.max_iterations, i, value)
+            gained = int(_gained(self._search, self._counted, self._tau))
         touched = self._touched
         moved = touched["variable"][self._x[touched["variable"]] != touched["x"]]
-        self._count = self._before + int(_gained(self._search, self._counted, self._tau))
+        self._count = self._before + gained
         return Change(self._order[moved], self._count)
 
     def commit(self) -> Int64s:
@@ -157,12 +168,15 @@ class Incremental:
             The variables that this concerns: those whose value, gradient or freedom changed, and everyone
             who shares a hinge with one of them.
         """
-        search = self._search
+        with self._sized():
+            return self._commit(self._search)
+
+    def _commit(self, search: Search) -> Int64s:
         refresh(search)
         before = self._touched
         after = search.variables[before["variable"]]
         changed = (after["x"] != before["x"]) | (after["gradient"] != before["gradient"]) | after["fixed"]
-        concerned = self._order[neighbours(search, before["variable"][changed])]
+        concerned = self._order[np.flatnonzero(neighbours(search, before["variable"][changed]))]
         self._watched += int(search.counters[N_WATCHED])
         forget(search.variables, search.rows, search.touched, search.noted, search.counters)
         if self._watched > WATCHED * np.count_nonzero(search.rows["watched"]):
@@ -176,7 +190,8 @@ class Incremental:
 
     def rollback(self) -> None:
         """Return, to the bit, to the last `commit`."""
-        undo(self._search)
+        with self._sized():
+            undo(self._search)
         self._count = self._before
 
     def what_ifs(self, candidates: Int64s) -> WhatIfs:
@@ -199,11 +214,11 @@ class Incremental:
                 *space, self._options.max_iterations, part, self._counted, self._tau, self._count
             )
 
-        with ThreadPoolExecutor(len(parts)) as pool:
+        with self._sized(), threads(len(parts)) as pool:
             results = list(pool.map(run, parts, spaces))
         counts = np.concatenate([result[0] for result in results])
         sizes = np.concatenate([result[1] for result in results])
-        members = np.concatenate([result[2] for result in results])
+        members = np.concatenate([result[2][: result[1].sum()] for result in results])
         return WhatIfs(counts, np.concatenate([[0], np.cumsum(sizes)]), self._order[members])
 
     def _position(self, variable: int) -> int:
@@ -250,24 +265,27 @@ def _what_ifs(
     tau: float,
     count: int,
 ) -> tuple[Int64s, Int64s, Int32s]:
-    counts = np.full((len(candidates), 2), count, np.int64)
+    counts = np.zeros((len(candidates), 2), np.int64)
     sizes = np.zeros(len(candidates), np.int64)
     members = np.empty(1024, np.int32)
     total = 0
     noted = np.zeros(len(counted), np.bool_)
     for c in range(len(candidates)):
         if search.variables[candidates[c]].fixed:
+            counts[c, 0] = counts[c, 1] = count
             continue
         begin = total
         for side in range(2):
             size = fix(search, local, max_iterations, candidates[c], float(side))
-            counts[c, side] += _gained(search, counted, tau)
+            counts[c, side] = count + _gained(search, counted, tau)
             local.members[size] = candidates[c]
             if total + size + 1 > len(members):
                 larger = np.empty(2 * (total + size + 1), np.int32)
-                larger[:total] = members[:total]
+                for at in range(total):
+                    larger[at] = members[at]
                 members = larger
-            for i in local.members[: size + 1]:
+            for at in range(size + 1):
+                i = local.members[at]
                 if not noted[i]:
                     noted[i] = True
                     members[total] = i
@@ -276,4 +294,4 @@ def _what_ifs(
         for at in range(begin, total):
             noted[members[at]] = False
         sizes[c] = total - begin
-    return counts, sizes, members[:total]
+    return counts, sizes, members

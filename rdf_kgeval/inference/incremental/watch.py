@@ -14,7 +14,11 @@ from rdf_kgeval.inference.incremental.journal import (
     ROW,
     TOUCHED,
     VARIABLE,
+    Columns,
+    Entries,
+    Rows,
     Search,
+    Variables,
     note_row,
     row_value,
 )
@@ -74,9 +78,7 @@ def _empty(n: int, m: int) -> tuple[Int64s, Records, Records, Int32s, Int32s, In
 
 
 @kernel
-def _start(
-    variables: Records, rows: Records, entries: Records, offset: Float64s, prior: Float64s
-) -> Float32s:
+def _start(variables: Variables, rows: Rows, entries: Entries, offset: Float64s, prior: Float64s) -> Float32s:
     """Set values and gradients; return how far some variable of each row must move before the row pushes."""
     gap = np.empty(len(rows) - 1, np.float32)
     for i in range(len(variables) - 1):
@@ -96,7 +98,7 @@ def _start(
 
 @lean_kernel
 def _fill(
-    variables: Records, rows: Records, entries: Records, columns: Records, gap: Float32s, order: Int64s
+    variables: Variables, rows: Rows, entries: Entries, columns: Columns, gap: Float32s, order: Int64s
 ) -> None:
     """Fill the columns, their rows in the order given."""
     n = len(variables) - 1
@@ -121,7 +123,7 @@ def _fill(
 
 
 @lean_kernel
-def enqueue(variables: Records, queue: Int32s, counters: Int64s, i: int) -> None:
+def enqueue(variables: Variables, queue: Int32s, counters: Int64s, i: int) -> None:
     """Queue a variable if its gradient is too large."""
     variable = variables[i]
     if abs(variable.gradient) * variable.gauge > 1.0 and not variable.queued and not variable.fixed:
@@ -132,7 +134,7 @@ def enqueue(variables: Records, queue: Int32s, counters: Int64s, i: int) -> None
 
 
 @lean_kernel
-def dequeue(variables: Records, queue: Int32s, counters: Int64s) -> int:
+def dequeue(variables: Variables, queue: Int32s, counters: Int64s) -> int:
     """Return the variable that waited longest, or -1."""
     first = counters[FIRST]
     if first == counters[LAST]:
@@ -145,7 +147,7 @@ def dequeue(variables: Records, queue: Int32s, counters: Int64s) -> int:
 
 @lean_kernel
 def push(
-    variables: Records, rows: Records, entries: Records, queue: Int32s, counters: Int64s, j: int, more: float
+    variables: Variables, rows: Rows, entries: Entries, queue: Int32s, counters: Int64s, j: int, more: float
 ) -> None:
     """Let a row push more: its variables' gradients follow."""
     for k in range(rows[j].begin, rows[j + 1].begin):
@@ -156,9 +158,9 @@ def push(
 
 @lean_kernel
 def shift(
-    variables: Records,
-    rows: Records,
-    entries: Records,
+    variables: Variables,
+    rows: Rows,
+    entries: Entries,
     queue: Int32s,
     counters: Int64s,
     j: int,
@@ -187,7 +189,7 @@ def join(search: Search, i: int) -> None:
 
 
 @lean_kernel
-def in_reach(variables: Records, columns: Records, i: int) -> bool:
+def in_reach(variables: Variables, columns: Columns, i: int) -> bool:
     """Tell whether a variable has gone far enough to make another row push."""
     variable = variables[i]
     distance = abs(variable.x - variable.origin)
@@ -232,14 +234,15 @@ def turn(search: Search, i: int) -> None:
 
 
 @kernel
-def neighbours(search: Search, some: Int32s) -> Int64s:
-    """Return the variables that share a row with one of these, and these themselves."""
+def neighbours(search: Search, some: Int32s) -> Bools:
+    """Mark the variables that share a row with one of these, and these themselves."""
     variables, rows, entries, columns = search.variables, search.rows, search.entries, search.columns
     near = np.zeros(len(variables) - 1, np.bool_)
-    for i in some:
+    for at in range(len(some)):
+        i = some[at]
         near[i] = True
         for c in range(variables[i].begin, variables[i + 1].begin):
             j = columns[c].row
             for k in range(rows[j].begin, rows[j + 1].begin):
                 near[entries[k].variable] = True
-    return np.flatnonzero(near)
+    return near

@@ -5,8 +5,17 @@ from typing import NamedTuple
 import numpy as np
 
 from rdf_kgeval.common.jit import lean_kernel
-from rdf_kgeval.common.types import Bools, Float64s, Int32s, Int64s, Records
-from rdf_kgeval.inference.incremental.journal import N_FIXED, N_NOTED, Search, note
+from rdf_kgeval.common.types import Bools, Float64s, Int32s, Int64s
+from rdf_kgeval.inference.incremental.journal import (
+    N_FIXED,
+    N_NOTED,
+    Columns,
+    Entries,
+    Rows,
+    Search,
+    Variables,
+    note,
+)
 from rdf_kgeval.inference.incremental.watch import dequeue, enqueue, in_reach, join, shift, turn, watch
 from rdf_kgeval.inference.solver.newton import newton
 from rdf_kgeval.inference.solver.problem import Problem, Scratch, Span, scratch
@@ -128,10 +137,10 @@ def _relax(search: Search, local: Local, members: int) -> tuple[int, int]:
 
 @lean_kernel
 def _visit(
-    variables: Records,
-    rows: Records,
-    entries: Records,
-    columns: Records,
+    variables: Variables,
+    rows: Rows,
+    entries: Entries,
+    columns: Columns,
     queue: Int32s,
     counters: Int64s,
     i: int,
@@ -155,7 +164,7 @@ def _visit(
 
 
 @lean_kernel
-def _bend(variables: Records, rows: Records, entries: Records, columns: Records, i: int) -> float:
+def _bend(variables: Variables, rows: Rows, entries: Entries, columns: Columns, i: int) -> float:
     """Compute the second derivative along one variable, from the rows that push."""
     variable = variables[i]
     bend = 2.0 * variable.strength

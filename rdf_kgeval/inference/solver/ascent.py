@@ -1,6 +1,6 @@
 """A cold start: coordinate ascent in the dual finds cheaply which rows will be active."""
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -24,10 +24,10 @@ class FoundRows(NamedTuple):
     """Whether each row of the component is among them."""
     rows: Int32s
     ends: Int32s
-    terms: Float32s
+    terms: Annotated[Float32s, 2]
     """Of each row its multiplier, offset, gain, damping and cap."""
     indices: UInt32s
-    entries: Float32s
+    entries: Annotated[Float32s, 2]
     """The coefficient of each entry, and its variable's answer to the multiplier."""
 
 

@@ -1,12 +1,11 @@
 """MAP inference in a hinge-loss Markov random field that is given as arrays."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 
 import numpy as np
 
-from rdf_kgeval.common.jit import kernel
+from rdf_kgeval.common.jit import kernel, sized, threads
 from rdf_kgeval.common.types import Bools, Float64s, Int32s, Int64s
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.inference.solver.ascent import ascend
@@ -140,11 +139,16 @@ def solve(model: Model, options: SolverOptions = DEFAULT_OPTIONS, start: Float64
     n = model.n_variables
     if start is not None and (start.shape != (n,) or not np.isfinite(start).all()):
         raise InputError(f"The start must be {n} finite numbers, one for each variable.")
-    layout = lay_out(n, model.indptr, model.indices, model.coef, model.offset, model.weight)
+    with sized(model.n_rows):
+        return _solve(model, options, start)
+
+
+def _solve(model: Model, options: SolverOptions, start: Float64s | None) -> Solution:
+    layout = lay_out(model.n_variables, model.indptr, model.indices, model.coef, model.offset, model.weight)
     problem = to_problem(model, layout, options)
     x = problem.prior.copy() if start is None else np.clip(start, 0.0, 1.0)[layout.order]
     dual = np.zeros(len(layout.offset))
-    work = scratch(n, len(layout.offset), len(layout.indices))
+    work = scratch(model.n_variables, len(layout.offset), len(layout.indices))
     accuracy = 2.0 * SHARPER * options.tolerance * float(problem.strength.min(initial=1.0))
 
     def run(first: int, last: int) -> int:
@@ -195,15 +199,15 @@ def to_problem(model: Model, layout: Layout, options: SolverOptions) -> Problem:
     )
 
 
-def _share_out(run: Callable[[int, int], int], layout: Layout, threads: int) -> int:
-    """Run over all components, in as many parts of about equal rows as there are threads."""
+def _share_out(run: Callable[[int, int], int], layout: Layout, parts: int) -> int:
+    """Run over all components, in some parts of about equal rows, each in a thread."""
     n_components, n_rows = len(layout.bounds) - 1, len(layout.offset)
-    if threads == 1 or n_rows < FEW_ROWS:
+    if parts == 1 or n_rows < FEW_ROWS:
         return run(0, n_components)
-    cuts = np.searchsorted(layout.groups[::LENGTHS], np.linspace(0, n_rows, threads + 1)[1:-1])
-    parts = [0, *(int(cut) for cut in cuts), n_components]
-    with ThreadPoolExecutor(threads) as pool:
-        return max(pool.map(run, parts[:-1], parts[1:]))
+    cuts = np.searchsorted(layout.groups[::LENGTHS], np.linspace(0, n_rows, parts + 1)[1:-1])
+    ends = [0, *(int(cut) for cut in cuts), n_components]
+    with threads(parts) as pool:
+        return max(pool.map(run, ends[:-1], ends[1:]))
 
 
 @kernel

@@ -1,6 +1,6 @@
 """Find paths from a triple's subject to its object without that triple, in compiled code."""
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -92,7 +92,7 @@ def _two_steps(graph: Graph, heads: Heads, i: int, start: Bools, marks: _Marks, 
 
 @exact_kernel
 def _three_steps(
-    graph: Graph, heads: Heads, i: int, start: Bools, pair: Bools, marks: _Marks, found: Int64s
+    graph: Graph, heads: Heads, i: int, start: Bools, pair: Annotated[Bools, 2], marks: _Marks, found: Int64s
 ) -> int:
     """Find the paths of three steps from a head's near end to its far end; return -1 if room is lacking."""
     x, y, head = heads.near[i], heads.far[i], heads.triple[i]
@@ -115,7 +115,7 @@ def _three_steps(
 
 @exact_kernel
 def close(
-    graph: Graph, heads: Heads, length: int, start: Bools, end: Bools, pair: Bools, room: int
+    graph: Graph, heads: Heads, length: int, start: Bools, end: Bools, pair: Annotated[Bools, 2], room: int
 ) -> tuple[bool, Int64s, Int64s]:
     """Find the paths of `length` steps from near to far ends without the head, and count the heads of each.
 

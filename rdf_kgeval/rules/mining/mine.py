@@ -27,6 +27,7 @@ from itertools import combinations, permutations
 from rdf_kgeval.beliefs.names import Names, last_part, readable
 from rdf_kgeval.beliefs.table import Beliefs
 from rdf_kgeval.common.arguments import expect, expect_all
+from rdf_kgeval.common.jit import sized
 from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.namespaces import RDF_TYPE
 from rdf_kgeval.rules.mining.constants import mine_constants, mine_signatures
@@ -66,8 +67,15 @@ def mine(
         expect(options, MiningOptions, need, "write mine(beliefs, MiningOptions(min_support=5))")
     remedy = "read_rules(path) and read_ontology(path) make rules"
     known = [rule.resolved(beliefs) for rule in expect_all(known, Rule, "known takes rules", remedy)]
-    index = MiningIndex(beliefs, options or MiningOptions())
-    paths = PathMiner(index, progress, threads or os.cpu_count() or 1)
+    with sized(len(beliefs)):
+        return _mine(beliefs, options or MiningOptions(), known, progress, threads or os.cpu_count() or 1)
+
+
+def _mine(
+    beliefs: Beliefs, options: MiningOptions, known: list[Rule], progress: Progress, threads: int
+) -> list[Rule]:
+    index = MiningIndex(beliefs, options)
+    paths = PathMiner(index, progress, threads)
     found = [*paths.mine(), *mine_signatures(index, known), *mine_constants(index, progress)]
     if not index.options.keep_redundant:
         found = list(_without_redundant(found))

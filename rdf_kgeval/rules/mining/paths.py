@@ -2,10 +2,10 @@
 
 import logging
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from rdf_kgeval.common.jit import threads
 from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.common.text import plural
 from rdf_kgeval.common.types import Bools, Float64s, Int32s, Int64s
@@ -34,7 +34,7 @@ class PathMiner:
         costs = self._bounded_costs([q for q, length in tasks if length == 3])
         done = 0
         found: list[MinedRule] = []
-        with ThreadPoolExecutor(self._threads) as pool:
+        with threads(self._threads) as pool:
             limits = [costs.get(q) if length == 3 else None for q, length in tasks]
             for part in pool.map(self._paths_of, *zip(*tasks, strict=True), limits):
                 found += part
@@ -164,7 +164,7 @@ class PathMiner:
             starts = near[walks.can_take(self._index.graph, near, int(one) - 1)]
             pairs, hits = walks.connect(
                 self._index.graph, starts, 2 * q + back, walked[chosen], support[chosen],
-                options.min_confidence, options.max_walks,
+                options.min_confidence, float(options.max_walks),
             )  # fmt: skip
             for i, n, hit in zip(chosen, pairs, hits, strict=True):
                 path = _steps(int(paths[i]), n_steps)
@@ -194,7 +194,7 @@ class PathMiner:
             near, far, code = far, near, _reversed(code, index.graph.n_steps)
         rows = rows[np.argsort(far[rows], kind="stable")]
         heads = Heads(near[rows], far[rows], rows)
-        if count_closings(index.graph, heads, int(code[0]), limit, index.options.max_walks) <= limit:
+        if count_closings(index.graph, heads, int(code[0]), limit, float(index.options.max_walks)) <= limit:
             return True
         _log.warning(
             "the rule %s -> %s is left out: it has more than %s",
@@ -212,7 +212,13 @@ class PathMiner:
             codes = np.array([_code(path, n_steps) for path in paths])
             none = np.zeros(len(codes), dtype=np.int64)
             pairs, _ = walks.connect(
-                self._index.graph, self._index.nodes(one), -1, codes, none, 0.0, self._index.options.max_walks
+                self._index.graph,
+                self._index.nodes(one),
+                -1,
+                codes,
+                none,
+                0.0,
+                float(self._index.options.max_walks),
             )
             counted.update(zip(paths, pairs.tolist(), strict=True))
             self._progress("counting pairs", i + 1, len(by_first))

@@ -212,7 +212,7 @@ def test_each_thread_starts_from_the_state_before_any_of_them(monkeypatch: pytes
         return np.zeros((1, 2), np.int64), np.zeros(1, np.int64), np.empty(0, np.int32)
 
     monkeypatch.setattr(incremental, "_what_ifs", spoil)
-    monkeypatch.setattr(incremental, "ThreadPoolExecutor", lambda _: ThreadPoolExecutor(1))
+    monkeypatch.setattr(incremental, "threads", lambda _: ThreadPoolExecutor(1))
     search.what_ifs(np.array([1, 2]))
     assert [(start == before).all() for start in starts] == [True, True]
 
