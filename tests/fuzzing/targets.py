@@ -18,7 +18,6 @@ import pyoxigraph as ox
 import rdflib
 
 import rdf_kgeval as kgeval
-from rdf_kgeval.cli.annotate import _exported
 from rdf_kgeval.errors import KgevalError
 from rdf_kgeval.evaluation.exchange import read_results, to_verdicts
 from rdf_kgeval.pipeline import evaluation_of, open_evaluation, prepare, read_evaluation
@@ -224,7 +223,7 @@ def _results(data: bytes) -> object:
     run = open_run(WORKSHOP.run)
     results = read_results(WORKSHOP.file("results", data))
     evaluation = evaluation_of(run)
-    imported = to_verdicts(evaluation, results, _exported(run.folder))
+    imported = to_verdicts(evaluation, results, run.exported())
     evaluation.record(*imported.verdicts)
     return evaluation.to_json()
 
@@ -562,7 +561,7 @@ TARGETS: dict[str, Target] = {
     "run-arrays-hostile": Target(_arrays, _fixed(bytes(range(64)), b"\x03\x80\x00\xff" * 3)),
     "run-array": _in_run("coupling/atom.npy", hostile=True),
     "run-verdicts": _in_run("verdicts.jsonl", _log),
-    "run-exported": _in_run("exported.txt", lambda folder: _exported(folder)),
+    "run-exported": _in_run("exported.txt", lambda folder: open_run(folder).exported()),
     "run-guidelines": _in_run("guidelines.md", lambda folder: read_guidelines(folder / "guidelines.md")),
     "run-secret": _in_run("web-secret", lambda folder: open_access(folder, ["ann"])),
     "record-trig": _record("trig"),
