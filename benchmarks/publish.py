@@ -25,7 +25,7 @@ import ctypes, json, re, sys, time
 from pathlib import Path
 import rdf_kgeval as kgeval
 from rdf_kgeval.pipeline import Evaluation
-from rdf_kgeval.publishing.rdf import Annotations, RecordOptions, lines_of, make_record, publish
+from rdf_kgeval.publishing.rdf import Annotations, RecordOptions, lines_of, make_record, write_record
 from rdf_kgeval.evaluation.settings import Settings
 from rdf_kgeval.verdicts.log import Answer, Drawn, Verdict
 
@@ -53,7 +53,7 @@ options = RecordOptions(annotations=Annotations.ALL)
 """
 OURS = """
 before, begin, cpu = start()
-publish(evaluation, folder / f"ours.{suffix}", options)
+write_record(evaluation, folder / f"ours.{suffix}", options)
 """
 RDFLIB = """
 import pyoxigraph as ox, rdflib

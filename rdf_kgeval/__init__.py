@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from rdf_kgeval.sources.load import read_beliefs as read_beliefs
     from rdf_kgeval.verdicts.gold import GoldOracle as GoldOracle
     from rdf_kgeval.verdicts.log import Answer as Answer
+    from rdf_kgeval.verdicts.log import Judgement as Judgement
     from rdf_kgeval.verdicts.oracles import Oracle as Oracle
     from rdf_kgeval.verdicts.oracles import PromptOracle as PromptOracle
     from rdf_kgeval.verdicts.oracles import Question as Question
@@ -51,6 +52,7 @@ _HOME = {
     "Inference": "inference.infer",
     "InferenceOptions": "inference.infer",
     "InputError": "errors",
+    "Judgement": "verdicts.log",
     "KgevalError": "errors",
     "MiningOptions": "rules.mining.options",
     "Oracle": "verdicts.oracles",

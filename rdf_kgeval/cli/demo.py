@@ -44,7 +44,7 @@ def demo() -> None:
                 why = reason(explain(inference, row, most=1), lambda atom: words.in_words(graph.triple(atom)))
                 typer.echo(f"  so it is {'true' if label else 'false'} that {words.sentence(row)}: {why}")
 
-    consult(evaluation, oracle, told=tell)
+    consult(evaluation, oracle, on_answer=tell)
     typer.echo(f"\n{sentence(evaluation.result())}")
 
 

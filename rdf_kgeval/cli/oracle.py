@@ -77,13 +77,13 @@ def answers(oracle: "Oracle") -> "Consult":
     from rdf_kgeval.evaluation.consult import consult, consult_shown
 
     people = is_interactive(oracle)
-    told: set[str] = set()
+    said_before: set[str] = set()
 
     def ask_oracle(evaluation: "Evaluation") -> bool:
-        _tell_notes(evaluation, told, people=people)
+        _tell_notes(evaluation, said_before, people=people)
         try:
             if people:
-                return consult(evaluation, oracle, told=lambda _: say("noted"))
+                return consult(evaluation, oracle, on_answer=lambda _: say("noted"))
             return consult_shown(evaluation, oracle, progress_bar)
         except KeyboardInterrupt:
             complain("\nkgeval: stopped; every answer is kept, and kgeval ask goes on from here")
@@ -96,12 +96,12 @@ def pages(*, browse: bool = False, **serving: Any) -> "Consult":
     """Make a `Consult` that serves web pages and prints their links."""
     from rdf_kgeval.web.server import Pages, Serving
 
-    told: set[str] = set()
+    said_before: set[str] = set()
 
     def tell(evaluation: "Evaluation", links: Mapping[str, str]) -> None:
         for name, link in links.items():
             complain(f"{printable(name) or 'dashboard'}: {link}")
-        _tell_notes(evaluation, told, people=True)
+        _tell_notes(evaluation, said_before, people=True)
         say("Ctrl-C stops; every answer is kept")
         if browse:
             open_browser(next(iter(links.values())))
@@ -134,7 +134,7 @@ def nothing_to_ask(evaluation: "State") -> str:
     return f"nothing to ask: {reasons.get(stopped, stopped)}"
 
 
-def _tell_notes(evaluation: "Evaluation", told: set[str], *, people: bool) -> None:
+def _tell_notes(evaluation: "Evaluation", said_before: set[str], *, people: bool) -> None:
     """Print each note for users once, before anybody answers."""
     notes = []
     if evaluation.stopped:
@@ -145,6 +145,6 @@ def _tell_notes(evaluation: "Evaluation", told: set[str], *, people: bool) -> No
     if people and evaluation.sampled and not settings.error_rate and not settings.several:
         notes.append("note: every answer is taken as right; --error-rate 0.05 allows for errors")
     for note in notes:
-        if note not in told:
+        if note not in said_before:
             say(note)
-    told.update(notes)
+    said_before.update(notes)

@@ -16,7 +16,7 @@ def consult_shown(state: State, oracle: Oracle, show: Show) -> bool:
         def tell(state: State) -> None:
             progress("verdicts", state.n_verdicts, state.settings.budget)
 
-        return consult(state, oracle, told=tell)
+        return consult(state, oracle, on_answer=tell)
 
 
 def consult(
@@ -24,7 +24,7 @@ def consult(
     oracle: Oracle,
     *,
     progress: StepProgress | None = None,
-    told: Callable[[State], None] = lambda _: None,
+    on_answer: Callable[[State], None] = lambda _: None,
 ) -> bool:
     """Ask the oracle until the evaluation stops or the oracle quits.
 
@@ -32,7 +32,7 @@ def consult(
         state: names the next belief and takes the answer.
         oracle: answers.
         progress: called while a policy looks ahead.
-        told: called after each answer.
+        on_answer: called after each answer.
 
     Returns:
         Whether the evaluation stopped, rather than the oracle.
@@ -54,4 +54,4 @@ def consult(
             state.undo(oracle.annotator)
         else:
             state.answer(requests[0], answer, oracle.annotator)
-            told(state)
+            on_answer(state)

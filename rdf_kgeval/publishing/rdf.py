@@ -93,7 +93,7 @@ def format_of(path: Path) -> ox.RdfFormat:
     return by_ending(path, {suffix: FORMATS[suffix] for suffix in RECORD_SUFFIXES})
 
 
-def publish(
+def write_record(
     evaluation: State,
     path: Path,
     options: RecordOptions | None = None,

@@ -82,9 +82,9 @@ class View(State):
             options: what becomes linked data, and under which names.
             progress: called while it takes time.
         """
-        from rdf_kgeval.publishing.rdf import publish
+        from rdf_kgeval.publishing.rdf import write_record
 
-        publish(self, Path(path), options, self.origin, progress)
+        write_record(self, Path(path), options, self.origin, progress)
 
 
 def check_paths(record: Path | None, report: Path | None, format_: str | None = None) -> None:

@@ -35,3 +35,26 @@ def test_joins_show_no_progress_on_standard_output() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[(True,)]\n0.0\n"  # DuckDB takes this for a session that a person looks at
+
+
+def test_long_work_shows_a_bar_without_widgets_and_takes_it_away() -> None:
+    (outputs,) = run_cells(
+        "import time, IPython.display as shown, rdf_kgeval as kgeval\n"
+        "seen, show = [], shown.display\n"
+        "def noted(data, **how):\n"
+        "    seen.append(data)\n"
+        "    return show(data, **how)\n"
+        "shown.display = noted\n"
+        "def judge(question):\n"
+        "    time.sleep(0.3)\n"
+        "    return True\n"
+        "done = kgeval.evaluate('kg.ttl', judge, mine=False, budget=5)\n"
+        "print(seen[0]['text/plain'], '|', seen[0]['text/html'])",
+        folder=EXAMPLE,
+    )
+    printed = "".join(one["text"] for one in outputs if one.get("name") == "stdout")
+    assert "verdicts: " in printed
+    assert '<progress value="' in printed
+    bars = [one["data"] for one in outputs if one["output_type"] == "display_data"]
+    assert [bar["text/plain"] for bar in bars] == [""]
+    assert not [one for one in outputs if "ipywidgets" in str(one)]

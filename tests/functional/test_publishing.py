@@ -20,7 +20,7 @@ from rdflib.namespace import XSD
 import rdf_kgeval as kgeval
 from rdf_kgeval.beliefs.terms import parse_term, rdflib_term
 from rdf_kgeval.pipeline import read_evaluation
-from rdf_kgeval.publishing.rdf import Annotations, RecordOptions, lines_of, make_record, publish
+from rdf_kgeval.publishing.rdf import Annotations, RecordOptions, lines_of, make_record, write_record
 from rdf_kgeval.publishing.writeback import Target
 from rdf_kgeval.runs.run import open_run
 from rdf_kgeval.verdicts.log import VerdictLog
@@ -98,7 +98,7 @@ def test_report_queries_give_the_same_rows_in_three_stores_however_the_record_ca
         pytest.skip("the nell-sports set is not on this machine")
     else:
         evaluation = read_evaluation(open_run(nell_run(tmp_path)))
-    publish(evaluation, path, options)
+    write_record(evaluation, path, options)
     apart, together = rdflib.Dataset(), rdflib.Dataset(default_union=True)
     for dataset in (apart, together):
         dataset.parse(path)

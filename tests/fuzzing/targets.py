@@ -18,12 +18,11 @@ import pyoxigraph as ox
 import rdflib
 
 import rdf_kgeval as kgeval
-from rdf_kgeval.cli.annotate import _exported
 from rdf_kgeval.errors import KgevalError
 from rdf_kgeval.evaluation.exchange import read_results, to_verdicts
 from rdf_kgeval.pipeline import evaluation_of, open_evaluation, prepare, read_evaluation
 from rdf_kgeval.plugin import functions as plugin
-from rdf_kgeval.publishing.rdf import RecordOptions, make_record, publish
+from rdf_kgeval.publishing.rdf import RecordOptions, make_record, write_record
 from rdf_kgeval.publishing.report.content import gather
 from rdf_kgeval.publishing.report.page import page
 from rdf_kgeval.rules.mining.mine import mine
@@ -224,7 +223,7 @@ def _results(data: bytes) -> object:
     run = open_run(WORKSHOP.run)
     results = read_results(WORKSHOP.file("results", data))
     evaluation = evaluation_of(run)
-    imported = to_verdicts(evaluation, results, _exported(run.folder))
+    imported = to_verdicts(evaluation, results, run.exported())
     evaluation.record(*imported.verdicts)
     return evaluation.to_json()
 
@@ -270,7 +269,7 @@ def _use(folder: Path) -> object:
     evaluation.next(3)
     for row in run.beliefs.rows[:3]:
         run.names.sentence(int(row))
-    publish(evaluation, WORKSHOP.folder / "used.nq", RecordOptions(), run.config)
+    write_record(evaluation, WORKSHOP.folder / "used.nq", RecordOptions(), run.config)
     page(gather(evaluation, run.config))
     return evaluation.to_json()
 
@@ -348,7 +347,7 @@ def _record(suffix: str, form: str = "reification") -> Target:
     def seeds() -> list[bytes]:
         path = WORKSHOP.folder / f"published.{suffix}"
         evaluation = read_evaluation(open_run(WORKSHOP.run))
-        publish(evaluation, path, RecordOptions(form=form))  # type: ignore[arg-type]
+        write_record(evaluation, path, RecordOptions(form=form))  # type: ignore[arg-type]
         return [path.read_bytes()]
 
     return Target(run, seeds)
@@ -521,7 +520,7 @@ def _published(data: bytes) -> object:
     """A graph all the way into a record and a report."""
     beliefs = kgeval.read_beliefs(WORKSHOP.file("whole.ttl", data))
     evaluation = kgeval.evaluate(kgeval.couple(beliefs, []), _Sceptic(), budget=3, policy="srs")
-    publish(evaluation, WORKSHOP.folder / "whole.nq")
+    write_record(evaluation, WORKSHOP.folder / "whole.nq")
     assert sum(1 for _ in ox.parse(path=WORKSHOP.folder / "whole.nq"))
     text = page(gather(evaluation))
     assert "<script>alert" not in text
@@ -562,7 +561,7 @@ TARGETS: dict[str, Target] = {
     "run-arrays-hostile": Target(_arrays, _fixed(bytes(range(64)), b"\x03\x80\x00\xff" * 3)),
     "run-array": _in_run("coupling/atom.npy", hostile=True),
     "run-verdicts": _in_run("verdicts.jsonl", _log),
-    "run-exported": _in_run("exported.txt", lambda folder: _exported(folder)),
+    "run-exported": _in_run("exported.txt", lambda folder: open_run(folder).exported()),
     "run-guidelines": _in_run("guidelines.md", lambda folder: read_guidelines(folder / "guidelines.md")),
     "run-secret": _in_run("web-secret", lambda folder: open_access(folder, ["ann"])),
     "record-trig": _record("trig"),

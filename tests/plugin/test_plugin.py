@@ -17,7 +17,7 @@ from rdf_kgeval.errors import InputError
 from rdf_kgeval.pipeline import Evaluation
 from rdf_kgeval.plugin import lookup
 from rdf_kgeval.plugin.store import KGEvalStore
-from rdf_kgeval.publishing.rdf import Annotations, Form, RecordOptions, publish, to_rdf
+from rdf_kgeval.publishing.rdf import Annotations, Form, RecordOptions, to_rdf, write_record
 from tests.support.records import EX, EXAMPLE, hostile, motivating
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
@@ -74,7 +74,7 @@ def test_functions_over_a_record_in_the_queried_dataset(form: Form, evaluation: 
 def test_functions_over_a_loaded_record(
     form: Form, suffix: str, evaluation: Evaluation, tmp_path: Path
 ) -> None:
-    publish(evaluation, tmp_path / f"r.{suffix}", RecordOptions(form=form))
+    write_record(evaluation, tmp_path / f"r.{suffix}", RecordOptions(form=form))
     graph = Graph().parse(EXAMPLE / "kg.ttl")
     assert all(row.label is None for row in graph.query(LABELS))
     rdf_kgeval.register(tmp_path / f"r.{suffix}")
@@ -84,7 +84,7 @@ def test_functions_over_a_loaded_record(
 
 
 def test_functions_in_filters(evaluation: Evaluation, tmp_path: Path) -> None:
-    publish(evaluation, tmp_path / "r.ttl")
+    write_record(evaluation, tmp_path / "r.ttl")
     rdf_kgeval.register(tmp_path / "r.ttl")
     graph = Graph().parse(EXAMPLE / "kg.ttl")
     wrong = graph.query(PREFIXES + "SELECT ?s { ?s ?p ?o FILTER(!kge:label(?s, ?p, ?o)) }")
@@ -167,7 +167,7 @@ def test_functions_of_others_and_terms_of_ours_are_let_be() -> None:
 
 def test_hostile_literals_are_found_again(tmp_path: Path) -> None:
     evaluation = hostile(tmp_path)
-    publish(evaluation, tmp_path / "r.nq", RecordOptions(annotations=Annotations.ALL))
+    write_record(evaluation, tmp_path / "r.nq", RecordOptions(annotations=Annotations.ALL))
     rdf_kgeval.register(tmp_path / "r.nq")
     graph = Graph().parse(tmp_path / "kg.ttl")
     rows = list(graph.query(LABELS))
@@ -179,7 +179,7 @@ def test_hostile_literals_are_found_again(tmp_path: Path) -> None:
 
 
 def test_the_store_shows_what_is_believed(evaluation: Evaluation, tmp_path: Path) -> None:
-    publish(evaluation, tmp_path / "r.trig")
+    write_record(evaluation, tmp_path / "r.trig")
     graph = Graph(store="KGEval")
     assert isinstance(graph.store, KGEvalStore)
     graph.open(str(tmp_path / "r.trig"))

@@ -27,8 +27,8 @@ from rdf_kgeval.publishing.rdf import (
     RecordOptions,
     lines_of,
     make_record,
-    publish,
     to_rdf,
+    write_record,
 )
 from rdf_kgeval.publishing.report.content import gather
 from rdf_kgeval.publishing.report.page import json_ld
@@ -297,7 +297,7 @@ def test_all_formats_hold_the_same_and_publishing_twice_gives_the_same_bytes(
 ) -> None:
     paths = [tmp_path / f"{k}{suffix}" for k in range(2)]
     for path in paths:
-        publish(attacked, path)
+        write_record(attacked, path)
     assert paths[0].read_bytes() == paths[1].read_bytes()
     assert sorted(tmp_path.iterdir()) == paths
     quads = list(ox.parse(path=str(paths[0])))
@@ -343,7 +343,7 @@ def statements(store: ox.Store, query: str) -> int:
 
 def test_named_graphs_hold_the_statements(attacked: Evaluation, tmp_path: Path) -> None:
     options = RecordOptions(form=Form.NAMED_GRAPHS, annotations=Annotations.ALL)
-    publish(attacked, tmp_path / "r.trig", options)
+    write_record(attacked, tmp_path / "r.trig", options)
     store = ox.Store()
     store.bulk_load(path=str(tmp_path / "r.trig"))
     assert (
@@ -356,13 +356,13 @@ def test_named_graphs_hold_the_statements(attacked: Evaluation, tmp_path: Path) 
     found, text = conforms(flat(to_rdf(attacked, options)))
     assert found, text
     with pytest.raises(InputError, match=r"write \.trig, \.nq or \.jsonld"):
-        publish(attacked, tmp_path / "r.ttl", options)
+        write_record(attacked, tmp_path / "r.ttl", options)
     assert not (tmp_path / "r.ttl").exists()
 
 
 @pytest.mark.parametrize("name", ["trig", "ttl", "nq"])
 def test_triple_terms_are_reified(name: str, attacked: Evaluation, tmp_path: Path) -> None:
-    publish(
+    write_record(
         attacked, tmp_path / f"r.{name}", RecordOptions(form=Form.TRIPLE_TERMS, annotations=Annotations.ALL)
     )
     store = ox.Store()
@@ -377,7 +377,7 @@ def test_triple_terms_are_reified(name: str, attacked: Evaluation, tmp_path: Pat
     )
     assert "<<" in (tmp_path / f"r.{name}").read_text()
     with pytest.raises(InputError, match="JSON-LD has no triple terms"):
-        publish(attacked, tmp_path / "r.jsonld", RecordOptions(form=Form.TRIPLE_TERMS))
+        write_record(attacked, tmp_path / "r.jsonld", RecordOptions(form=Form.TRIPLE_TERMS))
     with pytest.raises(InputError, match="rdflib knows no triple terms"):
         to_rdf(attacked, RecordOptions(form=Form.TRIPLE_TERMS))
 
@@ -479,16 +479,16 @@ def test_nothing_known_gives_a_record_without_measurements(evaluation: Evaluatio
 
 def test_a_file_that_cannot_be_written_leaves_nothing(evaluation: Evaluation, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"cannot be told from its name; end it in \.trig"):
-        publish(evaluation, tmp_path / "record.rdf")
+        write_record(evaluation, tmp_path / "record.rdf")
     with pytest.raises(InputError, match="cannot be written"):
-        publish(evaluation, tmp_path / "absent" / "record.trig")
+        write_record(evaluation, tmp_path / "absent" / "record.trig")
     (tmp_path / "record.nq").write_text("old")
 
     def broken(*_: object) -> None:
         raise RuntimeError("stop")
 
     with pytest.raises(RuntimeError):
-        publish(evaluation, tmp_path / "record.nq", progress=broken)
+        write_record(evaluation, tmp_path / "record.nq", progress=broken)
     assert (tmp_path / "record.nq").read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["record.nq"]
 
@@ -512,7 +512,7 @@ def test_the_vocabulary_documents_every_name_that_records_use(attacked: Evaluati
 
 
 def test_json_ld_needs_no_remote_context(evaluation: Evaluation, tmp_path: Path) -> None:
-    publish(evaluation, tmp_path / "r.jsonld")
+    write_record(evaluation, tmp_path / "r.jsonld")
     assert "@context" not in json.dumps(json.loads((tmp_path / "r.jsonld").read_text()))
     dataset = rdflib.Dataset(default_union=True)
     dataset.parse(tmp_path / "r.jsonld")

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 import rdf_kgeval as kgeval
-from rdf_kgeval.cli.annotate import _exported
 from rdf_kgeval.errors import KgevalError, RunError
 from rdf_kgeval.evaluation.consult import consult
 from rdf_kgeval.pipeline import open_evaluation, prepare, read_evaluation
@@ -92,7 +91,7 @@ def use(run: Path) -> None:
     read_evaluation(opened).to_json()
     with VerdictLog(opened.layout.verdicts):
         pass
-    _exported(run)
+    opened.exported()
     read_guidelines(run / "guidelines.md")
     open_access(run, ["ann"])
 

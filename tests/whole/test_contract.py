@@ -66,3 +66,7 @@ def test_the_contract_names_every_room_in_at_most_15_layers() -> None:
 def test_no_room_has_imports_that_go_round_in_a_circle() -> None:
     contracts = PYPROJECT["tool"]["importlinter"]["contracts"]
     assert [c["ancestors"] for c in contracts if c["type"] == "acyclic_siblings"] == [["rdf_kgeval"]]
+
+
+def test_the_method_is_one_page() -> None:
+    assert len((ROOT / "rdf_kgeval" / "pipeline.py").read_text(encoding="utf-8").splitlines()) <= 200
