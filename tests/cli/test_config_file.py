@@ -38,6 +38,8 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "graph": words,
     "predicate": st.lists(words, min_size=1, max_size=3),
     "scope": names,
+    "evidence": names,
+    "annotations": st.sampled_from(["known", "all"]),
     "context": st.lists(names, min_size=1, max_size=3),
     "context-unknown": st.lists(names, min_size=1, max_size=3),
     "ontology": st.lists(names, min_size=1, max_size=3),
@@ -81,7 +83,18 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "report": names,
     "json": st.just(True),
 }
-PATHS = {"files", "scope", "context", "context-unknown", "ontology", "rules", "run", "publish", "report"}
+PATHS = {
+    "files",
+    "scope",
+    "evidence",
+    "context",
+    "context-unknown",
+    "ontology",
+    "rules",
+    "run",
+    "publish",
+    "report",
+}
 chosen = st.fixed_dictionaries(
     {"oracle": VALUES["oracle"]}, optional={key: VALUES[key] for key in VALUES if key != "oracle"}
 )

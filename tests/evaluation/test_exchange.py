@@ -50,7 +50,8 @@ def mturk_results(tasks: str) -> str:
     head = ["HITId", "HITTypeId", "Title", "Description", "Keywords", "Reward", "CreationTime"]
     head += ["MaxAssignments", "AssignmentId", "WorkerId", "AssignmentStatus", "AcceptTime", "SubmitTime"]
     head += ["WorkTimeInSeconds", "LifetimeApprovalRate", "Input.task", "Input.sentence", "Input.subject"]
-    head += ["Input.predicate", "Input.object", "Input.search", "Answer.label", "Approve", "Reject"]
+    head += ["Input.predicate", "Input.object", "Input.description", "Input.evidence", "Input.search"]
+    head += ["Answer.label", "Approve", "Reject"]
     file = io.StringIO()
     writer = csv.DictWriter(file, head, restval="", quoting=csv.QUOTE_ALL)
     writer.writeheader()
