@@ -817,9 +817,9 @@ def test_a_wrong_argument_gets_a_sentence_that_names_the_right_call(name: str, f
     with pytest.raises((KgevalError, TypeError, ValueError)) as caught:
         MISTAKES[name](folder, graph)
     said = str(caught.value)
-    assert not re.search(r"has no attribute|takes \d+ positional|not supported between|object is not", said), (
-        said
-    )
+    assert not re.search(
+        r"has no attribute|takes \d+ positional|not supported between|object is not", said
+    ), said
     where = [frame for frame in caught.traceback if "rdf_kgeval" in str(frame.path)]
     assert len(said) > 20
     assert where or isinstance(caught.value, TypeError)
