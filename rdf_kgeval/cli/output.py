@@ -160,8 +160,8 @@ def write_back_to(
 
     own = run.config.endpoint
     query = endpoint or (own if own and not is_redacted(own) else None) or update_endpoint
-    term = iri_term(graph)
-    if run.config.scope.graph in (graph, term[1:-1], term):
+    term = iri_term(run.beliefs.prefixes.expand(graph))
+    if run.config.scope.graph in (term[1:-1], term):
         raise InputError(f"the graph {term} is the one evaluated; choose another for the record")
     if query is None:
         raise InputError("--write-back needs a store; name it with --endpoint or --update-endpoint")

@@ -81,15 +81,16 @@ def publish(
         raise typer.BadParameter("give --output FILE, --write-back GRAPH-IRI, or both")
     if form not in tuple(Form):
         raise typer.BadParameter(f"the form is one of {', '.join(Form)}")
+    opened = open_run(run)
+    expand = opened.beliefs.prefixes.expand
     options = RecordOptions(
         annotations=chosen_annotations(annotations),
         form=Form(form),
-        base=base,
-        dataset=dataset,
-        license=iri_term(license_) if license_ else None,
+        base=expand(base) if base else None,
+        dataset=expand(dataset) if dataset else None,
+        license=iri_term(expand(license_)) if license_ else None,
         name_annotators=name_annotators,
     )
-    opened = open_run(run)
     check_output(
         OutputOptions(publish=output, write_back=write_back, update_endpoint=update_endpoint),
         has_store=bool(endpoint or opened.config.endpoint),

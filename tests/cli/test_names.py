@@ -137,3 +137,20 @@ def test_a_scope_of_an_estimate_knows_the_prefixes(folder: Path) -> None:
     (folder / "scope.rq").write_text("SELECT ?s ?p ?o { ?s ?p ?o FILTER(?p = ex:country) }")
     part = json.loads(kgeval("estimate", "run", "--scope", "scope.rq", "--json", cwd=folder).stdout)
     assert (part["beliefs"], part["asked"]) == (2, 2)
+
+
+def test_the_names_of_a_record_may_be_curies(folder: Path) -> None:
+    options = ("--dataset", "ex:gazetteer", "--base", "ex:evaluation/", "--license", "ex:licence")
+    done = kgeval("publish", "run", "-o", "record.nq", *options, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    record = (folder / "record.nq").read_text()
+    names = ("gazetteer>", "evaluation/", "licence>")
+    assert all(f"<http://example.org/gaz/{name}" in record for name in names)
+    assert "<ex:" not in record
+
+
+def test_a_record_is_written_to_no_graph_of_an_unknown_prefix(folder: Path) -> None:
+    store = ("--endpoint", "http://127.0.0.1:1/q")
+    wrong = kgeval("publish", "run", "--write-back", "exx:g", *store, cwd=folder)
+    assert wrong.returncode == 1
+    assert "exx:g: there is no prefix 'exx'; did you mean ex:g?" in wrong.stderr

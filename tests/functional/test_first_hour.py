@@ -9,18 +9,21 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
+import nbformat
 import pyoxigraph as ox
 import pytest
 import rdflib
 from axe_playwright_python.sync_playwright import Axe
+from nbclient import NotebookClient
 from playwright.sync_api import Browser, Page, sync_playwright
 
 import rdf_kgeval as kgeval
+from rdf_kgeval.errors import KgevalError
 from tests.conftest import Server
 from tests.functional.test_browser import ARGUMENTS
 from tests.functional.test_writeback import dump
@@ -81,6 +84,13 @@ def evaluated(folder: Path) -> Path:
     """A run of the Turtle file, with answers from the gold file."""
     run("evaluate", "gazetteer.ttl", "--oracle", "gold.csv", "--run", "run", cwd=folder)
     return folder / "run"
+
+
+@pytest.fixture
+def copy(evaluated: Path, tmp_path: Path) -> Path:
+    """A run of one's own, beside the files."""
+    shutil.copytree(evaluated.parent, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "run"
 
 
 # ---- A SPARQL server
@@ -232,6 +242,14 @@ def test_a_report_of_an_unknown_kind_is_refused(evaluated: Path, tmp_path: Path)
     )
     assert ".html" in said
     assert "absent.ttl" not in said  # looked at before anything is read
+
+
+def test_thresholds_are_the_same_in_junit_and_in_the_exit_code(evaluated: Path, tmp_path: Path) -> None:
+    for options in (("--min-accuracy", "0.999999999"), ("--max-margin", "0.00001")):
+        run("report", evaluated, "-o", "r.xml", *options, cwd=tmp_path, code=3)
+        assert "<failure" in (tmp_path / "r.xml").read_text()
+    run("report", evaluated, "-o", "r.xml", "--min-accuracy", "0.1", cwd=tmp_path)
+    assert "<failure" not in (tmp_path / "r.xml").read_text()
 
 
 def test_the_vocabulary_says_nothing_of_everybodys_statements() -> None:
@@ -474,6 +492,17 @@ def test_long_literals_can_be_opened_whole(sitting: Sitting) -> None:
     assert any(LAST_WORDS in markup for markup in sitting.markup)
 
 
+def test_arabic_and_latin_in_one_question_are_isolated(sitting: Sitting) -> None:
+    headings = [
+        found[0] for m in sitting.markup if (found := re.search(r'<h1 id="sentence".*?</h1>', m, re.DOTALL))
+    ]
+    mixed = [heading for heading in headings if "زحلة" in heading]
+    assert mixed
+    for heading in mixed:
+        assert re.search(r"<bdi[^>]*>[^<]*زحلة[^<]*</bdi>", heading)
+        assert not re.search(r"زحلة[^<]*(country|elevation)", heading)
+
+
 # ---- At the terminal
 
 COMMANDS = (
@@ -555,12 +584,104 @@ def test_quiet_says_nothing_but_the_result(folder: Path, tmp_path: Path) -> None
     assert said == ""
 
 
+def test_a_result_fits_the_terminal_and_comes_last(evaluated: Path, tmp_path: Path) -> None:
+    out, _ = run("estimate", evaluated, "--by", "predicate", cwd=tmp_path)
+    shown, _ = run("show", evaluated, cwd=tmp_path)
+    for text in (out, shown):
+        rows = [line for line in text.splitlines() if not line.startswith(("accuracy ", "e.g. "))]
+        assert max(map(len, rows)) <= WIDTH, text
+        assert "…" not in text
+        assert re.search(r"\bg:country\b", text), text
+    assert "accuracy" in out.strip().splitlines()[-1] or "accuracy" in one_line(
+        " ".join(out.splitlines()[-3:])
+    )
+
+
+def test_of_many_predicates_twenty_are_shown(tmp_path: Path) -> None:
+    lines = [f"<http://e/a{n % 7}> <http://e/p{n}> <http://e/b{n}> ." for n in range(60)]
+    (tmp_path / "kg.nt").write_text("\n".join(lines))
+    run("init", "run", "kg.nt", cwd=tmp_path)
+    assert re.search(r"\b40 more\b", run("show", "run", cwd=tmp_path)[0])
+
+
+def test_a_misspelt_name_is_answered_with_the_nearest(folder: Path, tmp_path: Path) -> None:
+    _, said = run("init", "run", folder / "gazetteer.ttl", "--predicate", "g:captial", cwd=tmp_path, code=1)
+    assert "captial" in said
+    assert "g:capital" in said
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_belief_is_found_by_names(evaluated: Path, tmp_path: Path) -> None:
+    assert "Cochabamba" in run("explain", evaluated, "Cochabamba country", cwd=tmp_path)[0]
+    assert "Cochabamba" in run("explain", evaluated, "p:Cochabamba g:country p:Bolivia", cwd=tmp_path)[0]
+    out, said = run("explain", evaluated, "Springfield country", cwd=tmp_path, code=None)
+    assert "Austria" in out + said
+    assert "Botswana" in out + said
+
+
+def test_labels_say_what_was_asked_and_who_answered_when(evaluated: Path, tmp_path: Path) -> None:
+    out, _ = run("labels", evaluated, cwd=tmp_path)
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert {"sentence", "annotator", "time", "note"} <= set(rows[0])
+    asked = [row for row in rows if row["source"] != "inferred"]
+    assert asked
+    assert all(row["sentence"] and row["annotator"] and row["time"] for row in asked)
+
+
+def test_answers_of_another_run_are_taken_over(copy: Path) -> None:
+    run("init", "fresh", "gazetteer.ttl", cwd=copy.parent)
+    run("import", "fresh", "run", cwd=copy.parent)
+    before, after = (run("labels", name, cwd=copy.parent)[0] for name in ("run", "fresh"))
+    said = [
+        {r["sentence"]: r["label"] for r in csv.DictReader(io.StringIO(text)) if r["source"] != "inferred"}
+        for text in (before, after)
+    ]
+    assert said[0] == said[1] != {}
+
+
+def test_options_are_checked_before_anything_is_loaded(folder: Path, tmp_path: Path) -> None:
+    _, said = run("evaluate", "absent.ttl", "--oracle", "Web", cwd=tmp_path, code=None)
+    assert "--oracle takes web, prompt or a CSV file; there is no file 'Web'. Did you mean web?" in one_line(
+        said
+    )
+    (tmp_path / "gold.csv").write_text("a,b\n1,2\n")
+    _, said = run("evaluate", "absent.ttl", "--oracle", "gold.csv", cwd=tmp_path, code=None)
+    assert "gold.csv" in said
+    assert "absent.ttl" not in said
+
+
+def test_a_spent_budget_and_a_wrong_folder_say_what_to_type(copy: Path) -> None:
+    here = copy.parent
+    run("init", "small", "gazetteer.ttl", cwd=here)
+    options = ("--oracle", "gold.csv", "--budget", "5", "--policy", "srs")
+    run("ask", "small", *options, cwd=here)
+    _, said = run("export", "small", "--to", "csv", "--policy", "srs", "--budget", "5", cwd=here, code=1)
+    assert "The budget of 5 answers is spent. Go on with --budget" in one_line(said)
+    _, said = run("plan", "gazetteer.ttl", cwd=here, code=None)
+    assert (
+        "gazetteer.ttl is a file. First: kgeval init run gazetteer.ttl; then: kgeval plan run."
+        in one_line(said)
+    )
+
+
 def test_a_margin_is_a_share_or_a_percentage(folder: Path, tmp_path: Path) -> None:
     options = (folder / "gazetteer.ttl", "--oracle", folder / "gold.csv", "--json")
     assert json.loads(run("evaluate", *options, "--margin", "10%", cwd=tmp_path)[0])["margin"] == 0.1
     _, said = run("evaluate", *options, "--margin", "five", cwd=tmp_path, code=None)
     assert "Input should be" not in said
     assert "0.05" in said
+
+
+def test_a_belief_that_nothing_is_known_of_is_unknown(evaluated: Path, tmp_path: Path) -> None:
+    run("init", "run", evaluated.parent / "gazetteer.ttl", "--no-mine", cwd=tmp_path, code=None)
+    if not (tmp_path / "run").exists():
+        run("init", "run", evaluated.parent / "gazetteer.ttl", cwd=tmp_path)
+    out, _ = run("explain", "run", f"<{PLACES}Cochabamba> <{TERMS}country> <{PLACES}Bolivia>", cwd=tmp_path)
+    assert "unknown: no answer so far says anything about it" in one_line(out)
+
+
+def test_a_plan_says_how_many_more(copy: Path) -> None:
+    assert re.search(r"\bmore\b", run("plan", "run", "--margin", "0.03", cwd=copy.parent)[0])
 
 
 def test_a_query_address_that_takes_no_updates_says_which_option_helps(hour: Hour) -> None:
@@ -577,11 +698,131 @@ def test_a_query_address_that_takes_no_updates_says_which_option_helps(hour: Hou
 # ---- Python
 
 
+@pytest.fixture(scope="module")
+def in_python(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> kgeval.Evaluation:
+    """The whole job in one call, on a run that is kept."""
+    oracle = kgeval.GoldOracle(folder / "gold.csv")
+    where = tmp_path_factory.mktemp("python") / "run"
+    return kgeval.evaluate(folder / "gazetteer.ttl", oracle=oracle, run=where, margin=0.1, seed=3)
+
+
+CELLS = (
+    "import importlib.util\nassert importlib.util.find_spec('ipywidgets') is None",
+    "import rdf_kgeval as kgeval\nbeliefs = kgeval.read_beliefs('gazetteer.ttl')\ngraph = kgeval.couple(beliefs, [])\nlen(beliefs)",
+    "oracle = kgeval.GoldOracle('gold.csv')\nevaluation = kgeval.evaluate('gazetteer.ttl', oracle=oracle, run='kept')\nevaluation",
+    "evaluation.to_pandas().head()",
+    "print(repr(evaluation))",
+)
+
+
+def test_a_notebook_without_ipywidgets_does_the_whole_job(folder: Path, tmp_path: Path) -> None:
+    for name in ("gazetteer.ttl", "gold.csv"):
+        shutil.copy(folder / name, tmp_path)
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in CELLS])
+    client = NotebookClient(
+        notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
+    )
+    client.execute()
+    outputs = [cell.outputs for cell in notebook.cells]
+    (shown,) = [o for o in outputs[2] if o.output_type == "execute_result"]
+    assert "g:country" in shown.data["text/html"] or "country" in shown.data["text/html"]
+    assert "%" in shown.data["text/html"]
+    assert "accuracy" in outputs[4][-1].text
+    assert (tmp_path / "kept" / "verdicts.jsonl").exists()
+
+
+def test_one_call_evaluates_whatever_holds_a_graph(folder: Path, gazetteer: Gazetteer) -> None:
+    graph = rdflib.Graph().parse(folder / "gazetteer.ttl")
+    beliefs = kgeval.read_beliefs(folder / "gazetteer.ttl")
+    oracle = kgeval.GoldOracle(folder / "gold.csv")
+    options = {"oracle": oracle, "margin": 0.1, "rules": []}
+    found = [
+        kgeval.evaluate(source, **options).accuracy  # type: ignore[arg-type]
+        for source in (str(folder / "gazetteer.ttl"), graph, beliefs, kgeval.couple(beliefs, []))
+    ]
+    assert max(found) - min(found) < 0.2
+    assert 0.8 < found[0] <= 1
+
+
 def test_an_endpoint_is_evaluated_by_its_address(hour: Hour, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in hour.environ.items():
         monkeypatch.setenv(name, value)
     oracle = kgeval.GoldOracle(hour.folder / "gold.csv")
     assert kgeval.evaluate(hour.server.query, graph=GRAPH, oracle=oracle, margin=0.1).accuracy > 0.8
+
+
+def test_an_evaluation_shows_itself_and_goes_on(
+    in_python: kgeval.Evaluation, folder: Path, tmp_path: Path
+) -> None:
+    assert re.match(r"<?Evaluation.*accuracy", repr(in_python), re.DOTALL)
+    assert "%" in in_python._repr_html_()
+    table = in_python.to_pandas()
+    assert (
+        f"{TERMS}country" in set(table.astype(str).to_numpy().ravel())
+        or any("country" in c for c in table.columns)
+        or "country" in table.to_string()
+    )
+    in_python.report(tmp_path / "r.html")
+    in_python.publish(tmp_path / "r.trig")
+    assert (tmp_path / "r.html").stat().st_size > 1000
+    assert (tmp_path / "r.trig").stat().st_size > 1000
+    assert "Cochabamba" in str(in_python.explain("p:Cochabamba", "g:country", "p:Bolivia"))
+    assert re.fullmatch(r"\d+\.\d+.*", kgeval.__version__)
+
+
+def test_an_evaluation_goes_on_where_its_run_stopped(folder: Path, tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def ada(question: kgeval.Question) -> bool:
+        asked.append(question.sentence)
+        return True
+
+    first = kgeval.evaluate(folder / "gazetteer.ttl", oracle=ada, run=tmp_path / "run", budget=6)
+    assert len(asked) == len(first.asked) == 6
+    second = kgeval.evaluate(folder / "gazetteer.ttl", oracle=ada, run=tmp_path / "run", budget=9)
+    assert len(asked) == len(second.asked) == 9
+
+
+def test_an_oracle_may_decline_or_call_a_belief_ambiguous(folder: Path) -> None:
+    answers = iter([None, kgeval.Answer.AMBIGUOUS])
+    oracle: Callable[[kgeval.Question], object] = lambda _: next(answers, True)  # noqa: E731
+    assert kgeval.evaluate(folder / "gazetteer.ttl", oracle=oracle, budget=8).n_verdicts >= 7
+
+
+MISTAKES: dict[str, Callable[[Path, rdflib.Graph], object]] = {
+    "couple(graph)": lambda f, g: kgeval.couple(g, []),  # type: ignore[arg-type]
+    "couple(path)": lambda f, g: kgeval.couple(str(f / "gazetteer.ttl"), []),  # type: ignore[arg-type]
+    "mine(graph)": lambda f, g: kgeval.mine(g),  # type: ignore[arg-type]
+    "mine(path)": lambda f, g: kgeval.mine(f / "gazetteer.ttl"),  # type: ignore[arg-type]
+    "no oracle": lambda f, g: kgeval.evaluate(g),  # type: ignore[call-arg]
+    "oracle=path that is absent": lambda f, g: kgeval.evaluate(g, oracle=str(f / "absent.csv")),
+    "oracle=dict": lambda f, g: kgeval.evaluate(g, oracle={("a", "b", "c"): True}),
+    "oracle says 1.5": lambda f, g: kgeval.evaluate(g, oracle=lambda question: 1.5),
+    "oracle takes nothing": lambda f, g: kgeval.evaluate(g, oracle=lambda: True),
+    "margin as text": lambda f, g: kgeval.evaluate(g, oracle=lambda q: True, margin="a lot"),  # type: ignore[arg-type]
+    "unknown option": lambda f, g: kgeval.evaluate(g, oracle=lambda q: True, margn=0.1),  # type: ignore[call-arg]
+    "Turtle text": lambda f, g: kgeval.read_beliefs("<http://e/a> <http://e/b> <http://e/c> ."),
+    "read_beliefs(list)": lambda f, g: kgeval.read_beliefs([("a", "b", "c")]),  # type: ignore[arg-type, list-item]
+    "read_rules(graph)": lambda f, g: kgeval.read_rules(g),  # type: ignore[arg-type]
+    "register(evaluation)": lambda f, g: kgeval.register(kgeval.evaluate(g, oracle=lambda q: True, budget=3)),  # type: ignore[arg-type]
+    "to_rdf(path)": lambda f, g: kgeval.to_rdf("run"),  # type: ignore[arg-type]
+    "GoldOracle(dict)": lambda f, g: kgeval.GoldOracle({}),  # type: ignore[arg-type]
+    "evaluate(number)": lambda f, g: kgeval.evaluate(5, oracle=lambda q: True),  # type: ignore[call-overload, arg-type]
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_wrong_argument_gets_a_sentence_that_names_the_right_call(name: str, folder: Path) -> None:
+    graph = rdflib.Graph().parse(folder / "gazetteer.ttl")
+    with pytest.raises((KgevalError, TypeError, ValueError)) as caught:
+        MISTAKES[name](folder, graph)
+    said = str(caught.value)
+    assert not re.search(
+        r"has no attribute|takes \d+ positional|not supported between|object is not", said
+    ), said
+    where = [frame for frame in caught.traceback if "rdf_kgeval" in str(frame.path)]
+    assert len(said) > 20
+    assert where or isinstance(caught.value, TypeError)
 
 
 # ---- The record
@@ -634,6 +875,21 @@ def test_by_default_a_record_holds_what_is_known(evaluated: Path, tmp_path: Path
 
 
 # ---- The first minute
+
+
+def test_the_first_small_command_after_an_install_does_not_compile(folder: Path, tmp_path: Path) -> None:
+    """Without compiled code a small evaluation costs about what it costs with it."""
+    arguments = ("evaluate", folder / "gazetteer.ttl", "--oracle", folder / "gold.csv", "--no-mine")
+    seconds = []
+    for _ in range(2):
+        before = os.times()
+        _, said = run(*arguments, cwd=tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
+        after = os.times()
+        seconds.append(
+            after.children_user - before.children_user + after.children_system - before.children_system
+        )
+        assert "compiling" not in said
+    assert seconds[0] < 2.5 * seconds[1]
 
 
 def test_a_gazetteer_of_full_size_is_shown_in_seconds(tmp_path: Path) -> None:
