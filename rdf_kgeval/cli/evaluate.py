@@ -99,8 +99,9 @@ def evaluate(
                 if options.given:
                     opened.check_sources(options.sources())
             else:
+                settings = Settings().changed(**method)  # wrong options are said before anything is read
                 if options.in_place:
-                    METHODS[Settings().changed(**method).method].check_in_place()
+                    METHODS[settings.method].check_in_place()
                 opened = options.prepare(folder, engine, method, discover=True)
         if evidence is not None:
             say(opened.keep_evidence(evidence))
