@@ -38,7 +38,6 @@ from rdf_kgeval.cli.output import accounts_json, check, check_output, deliver, p
 from rdf_kgeval.cli.terminal import print_json, say
 from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.evaluation.methods import METHODS
 from rdf_kgeval.evaluation.settings import Settings
 from rdf_kgeval.verdicts.oracles import choose_oracle, is_interactive
 
@@ -101,7 +100,7 @@ def evaluate(
             else:
                 settings = Settings().changed(**method)  # wrong options are said before anything is read
                 if options.in_place:
-                    METHODS[settings.method].check_in_place()
+                    settings.chosen.check_in_place()
                 opened = options.prepare(folder, engine, method, discover=True)
         if evidence is not None:
             say(opened.keep_evidence(evidence))

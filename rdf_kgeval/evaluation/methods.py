@@ -5,9 +5,10 @@ A new method is a new file and a line here.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rdf_kgeval.common.registry import Entry, Registry
+from rdf_kgeval.common.text import printable
 from rdf_kgeval.errors import InputError
 
 if TYPE_CHECKING:
@@ -82,6 +83,34 @@ class Method(Entry):
                 f"{self.name} must see all beliefs, which stay at the endpoint with --in-place; use "
                 f"{_able(lambda method: method.in_place)}"
             )
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnMethod(Method):
+    """A method that a Python user hands over as an object; it has no line in `METHODS`."""
+
+    code: Any
+
+    def load(self) -> Any:
+        """Return the object."""
+        return self.code
+
+
+def own_method(given: Any) -> OwnMethod:
+    """Make a method of a policy, or of a function of `Population` and `DesignOptions` that returns a design.
+
+    Raises:
+        InputError: it is neither.
+    """
+    is_policy = hasattr(given, "pick") and hasattr(given, "labelling")
+    if isinstance(given, type) or not (is_policy or callable(given)):
+        raise InputError(
+            f"design takes a function of a population and its options, or a policy, not "
+            f"{printable(repr(given), 60)}; name one of the package's own by policy and estimator"
+        )
+    name = getattr(given, "__name__", type(given).__name__)
+    sentence = "the beliefs that a method of the user's own chose"
+    return OwnMethod(name=f"own/{name}", target="", sentence=sentence, interval=not is_policy, code=given)
 
 
 def _able(promise: Callable[[Method], bool]) -> str:

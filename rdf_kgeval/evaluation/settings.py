@@ -3,13 +3,14 @@
 import re
 from dataclasses import asdict, dataclass, field, fields, replace
 from decimal import Decimal, InvalidOperation
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from rdf_kgeval.common.arguments import check_fields
 from rdf_kgeval.common.registry import suggest
 from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.errors import InputError
-from rdf_kgeval.evaluation.methods import DEFAULT, METHODS, estimators_of
+from rdf_kgeval.evaluation.methods import DEFAULT, METHODS, Method, estimators_of, own_method
 from rdf_kgeval.verdicts.aggregation import AGGREGATORS
 
 if TYPE_CHECKING:
@@ -107,10 +108,17 @@ class Settings:
     candidates: int | None = _option(None, "K", "Greedy control looks only at so many candidates.")
     converge: bool = True
     """Stop when the last estimates hardly differ, for methods without an interval."""
+    design: object = None
+    """Method of one's own in place of policy and estimator: a function of a `Population` and `DesignOptions`
+    that returns a `Design`, or a `Policy`; in Python, in memory only."""
 
     def __post_init__(self) -> None:
         check_fields(self)
-        if self.method not in METHODS:
+        if self.design is not None and f"{self.policy}/{self.estimator}" != DEFAULT:
+            raise InputError("a design of your own takes the place of policy and estimator; leave them out")
+        if self.design is not None:
+            own_method(self.design)
+        if f"{self.policy}/{self.estimator}" not in METHODS:
             known = list(dict.fromkeys(method.partition("/")[0] for method in METHODS))
             if self.policy not in known:
                 raise InputError(
@@ -215,14 +223,21 @@ class Settings:
         """Return whether beliefs are shown to several annotators, whose answers are weighed."""
         return self.redundancy > 1 or self.allocate
 
+    @cached_property
+    def chosen(self) -> Method:
+        """Return the method."""
+        if self.design is not None:
+            return own_method(self.design)
+        return METHODS[f"{self.policy}/{self.estimator}"]
+
     @property
     def method(self) -> str:
         """Return the name of the method, `policy/estimator`."""
-        return f"{self.policy}/{self.estimator}"
+        return self.chosen.name
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as `config.json` keeps them."""
-        return asdict(self)
+        return asdict(replace(self, design=None), dict_factory=_without_design)
 
 
 class MethodOptions(TypedDict, total=False):
@@ -244,6 +259,11 @@ class MethodOptions(TypedDict, total=False):
     seed_size: int
     candidates: int | None
     converge: bool
+    design: object
+
+
+def _without_design(entries: list[tuple[str, Any]]) -> dict[str, Any]:
+    return {name: value for name, value in entries if name != "design"}
 
 
 def methods_of(text: str, *, budget: str | None, **options: Any) -> list[Settings]:

@@ -27,7 +27,6 @@ from rdf_kgeval.coupling.graph import CouplingGraph
 from rdf_kgeval.errors import InputError
 from rdf_kgeval.estimation.design import Estimate
 from rdf_kgeval.estimation.population import sample_size
-from rdf_kgeval.evaluation.methods import METHODS
 from rdf_kgeval.evaluation.policies import Greedy, Policy
 from rdf_kgeval.evaluation.policy_procedure import PolicyProcedure
 from rdf_kgeval.evaluation.procedure import Point, Procedure, Request
@@ -127,7 +126,7 @@ class State:
 
     def _start(self) -> Procedure:
         settings = self.settings
-        method = METHODS[settings.method]
+        method = settings.chosen
         if method.interval:
             return SamplingProcedure(self.graph, method, settings.design_options(), solve=self._solve)
         policy: Policy = method.load()
@@ -481,7 +480,7 @@ class State:
     @property
     def sampled(self) -> bool:
         """Whether the method ends with an interval."""
-        return METHODS[self.settings.method].interval
+        return self.settings.chosen.interval
 
     @property
     def note(self) -> str | None:
@@ -644,8 +643,8 @@ class State:
             beliefs=self.graph.beliefs.n_population,
             asked=len(self.findings),
             inferred=sum(group.inferred for group in by_predicate.values()),
-            policy=self.settings.policy,
-            estimator=self.settings.estimator,
+            policy=self.settings.chosen.policy,
+            estimator=self.settings.chosen.estimator,
             seed=self.settings.seed,
             stopped=self.stopped,
             by_predicate=by_predicate,

@@ -163,8 +163,8 @@ def _activity(record: Record, result: Result, verdicts: list[Verdict]) -> Iterat
     inputs = _inputs(record)
     settings = record.evaluation.settings
     parameters = {
-        "policy": text(settings.policy),
-        "estimator": text(settings.estimator),
+        "policy": text(settings.chosen.policy),
+        "estimator": text(settings.chosen.estimator),
         "objective": text(settings.objective),
         "seed": integer(settings.seed),
         "seedSize": integer(settings.seed_size),

@@ -112,7 +112,13 @@ class Run:
 
     def settings(self, **options: Any) -> Settings:
         """Return how the run is evaluated, with what the user asks for now in place of what it says."""
-        return self.config.settings.changed(**options)
+        settings = self.config.settings.changed(**options)
+        if settings.design is not None:
+            raise InputError(
+                "a run goes on by the name of its method, so a design of your own works in memory only; give "
+                "evaluate what couple returns, without run="
+            )
+        return settings
 
     @cached_property
     def names(self) -> Names:

@@ -323,6 +323,8 @@ def choose_oracle(name: str, annotator: str) -> Oracle:
         InputError: there is none.
     """
     if name in ORACLES:
+        if ORACLES[name].pages:
+            raise InputError(f"{name} serves pages to several people, not questions to one; use kgeval serve")
         oracle: Oracle = ORACLES[name].load()(annotator)
     elif is_file(name):
         if not Path(name).exists():

@@ -42,12 +42,12 @@ class Pages:
 
     Args:
         serving: who is served, and where; after a further draw the port stays the same.
-        told: called with the links once the pages can be opened; the owner's has the empty name.
+        on_links: called with the links once the pages can be opened; the owner's has the empty name.
     """
 
-    def __init__(self, serving: Serving, told: Callable[[Evaluation, Mapping[str, str]], None]) -> None:
+    def __init__(self, serving: Serving, on_links: Callable[[Evaluation, Mapping[str, str]], None]) -> None:
         self._serving = serving
-        self._told = told
+        self._on_links = on_links
 
     def __call__(self, evaluation: Evaluation) -> bool:
         """Serve until the evaluation stops or more must be drawn (true), or Ctrl-C (false)."""
@@ -90,7 +90,7 @@ class Pages:
         try:
             await asyncio.wait([working, asyncio.ensure_future(desk.ready())], return_when="FIRST_COMPLETED")
             if not working.done():
-                self._told(evaluation, links)
+                self._on_links(evaluation, links)
                 await self._serve_site(site, listener, working)
         finally:
             overview.close()

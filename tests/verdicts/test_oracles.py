@@ -153,3 +153,8 @@ def test_the_prompt_shows_evidence_and_on_demand_all_of_a_long_literal(tmp_path:
     assert "\x1b" not in screen.getvalue()
     address = next(line for line in first.splitlines() if "duckduckgo" in line)
     assert len(address) < 500
+
+
+def test_the_pages_are_no_oracle_for_one() -> None:
+    with pytest.raises(InputError, match="web serves pages to several people"):
+        choose_oracle("web", "ann")

@@ -11,7 +11,6 @@ from rdf_kgeval.beliefs.accounts import Accounts
 from rdf_kgeval.beliefs.table import Triple
 from rdf_kgeval.common.progress import Progress
 from rdf_kgeval.common.text import plural, printable
-from rdf_kgeval.evaluation.methods import METHODS
 from rdf_kgeval.evaluation.procedure import Point
 from rdf_kgeval.evaluation.result import GroupResult, Result
 from rdf_kgeval.evaluation.settings import Settings
@@ -202,7 +201,7 @@ def headline(evaluation: State, origin: RunConfig | None) -> str:
 
 def _how(evaluation: State, result: Result) -> list[str]:
     settings = evaluation.settings
-    chosen = METHODS[settings.method].sentence
+    chosen = settings.chosen.sentence
     sentences = [f"People were asked about {chosen}: {result.asked:,} of {plural(result.beliefs, 'belief')}."]
     if result.stopped:
         sentences.append(_STOPS.get(result.stopped, f"Asking stopped: {result.stopped}."))
@@ -222,11 +221,11 @@ def _how(evaluation: State, result: Result) -> list[str]:
 
 def _interval(settings: Settings, result: Result) -> str:
     times = f"{100 * settings.level:.4g} times in 100"
-    if not METHODS[settings.method].interval:
+    if not settings.chosen.interval:
         return f"The method {settings.method} carries no interval."
     if result.interval is None:
         return "An interval is given at the end; to look at one before would spoil it."
-    if METHODS[settings.method].overconfident:
+    if settings.chosen.overconfident:
         return (
             f"The interval is meant to hold the true accuracy {times}; where one stops as soon as it is "
             f"narrow, as usual, {settings.method} keeps this promise less often."
