@@ -16,12 +16,14 @@ from rdf_kgeval.beliefs.prefixes import Prefixes
 from rdf_kgeval.beliefs.table import Beliefs
 from rdf_kgeval.common.text import plural, printable
 from rdf_kgeval.common.types import Bools, Int32s, UInt8s
-from rdf_kgeval.namespaces import OWL, RDF, RDF_TYPE, RDFS
+from rdf_kgeval.namespaces import OWL, RDF, RDF_TYPE, RDFS, WIKIBASE
 
 REASONS = ("", NAMES, RECORDS, LINKS, SCHEMA)
 """The accounts of what is not judged, by their codes; 0 is what people can judge."""
-SCHEMAS = (RDF, RDFS, OWL)
-"""Namespaces of the vocabularies of schemas."""
+_AXIOMS = (RDF, RDFS, OWL)
+"""Namespaces of the vocabularies of schemas, which axioms are read from."""
+SCHEMAS = (*_AXIOMS, WIKIBASE)
+"""Namespaces whose terms say what classes, properties and records are."""
 NOTHING_ELSE = (
     "there is nothing but names, records, links or schema, which people can hardly judge, so all of it is "
     "evaluated"
@@ -65,7 +67,7 @@ def is_schema_type(predicate: str, object_: str) -> bool:
 
 def unjudged(beliefs: Beliefs, label_properties: Sequence[str]) -> UInt8s:
     """Return by row why nobody can judge it, as a code of `REASONS`."""
-    in_schemas = _in_schemas(beliefs)
+    in_schemas = _in(beliefs, SCHEMAS)
     code = in_schemas.astype(np.uint8) * REASONS.index(SCHEMA)
     code[_numbers(beliefs, FACTS)] = 0
     for predicate, account in listed().items():
@@ -100,16 +102,17 @@ def describe(predicates: Mapping[str, int], prefixes: Prefixes) -> str:
 
 def is_schema(beliefs: Beliefs) -> Bools:
     """Mark the triples that say what classes and properties are, not what is so."""
-    in_schemas = _in_schemas(beliefs)
+    in_schemas = _in(beliefs, _AXIOMS)
     typed = _typed(beliefs)
     of_facts = np.isin(beliefs.p, _numbers(beliefs, [*FACTS, f"{OWL}sameAs"]))
     rows: Bools = (in_schemas[beliefs.p] & ~of_facts) | (typed & in_schemas[beliefs.o])
     return rows
 
 
-def _in_schemas(beliefs: Beliefs) -> Bools:
+def _in(beliefs: Beliefs, spaces: Sequence[str]) -> Bools:
+    """Mark the terms in any of some namespaces."""
     terms = np.zeros(len(beliefs.terms), dtype=bool)
-    for space in SCHEMAS:
+    for space in spaces:
         terms[beliefs.terms.starting(f"<{space}")] = True
     return terms
 

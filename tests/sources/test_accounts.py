@@ -239,6 +239,17 @@ def test_nobody_is_asked_what_nobody_can_judge(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+def test_nobody_is_asked_how_a_wikibase_keeps_its_properties(tmp_path: Path) -> None:
+    wikibase = "http://wikiba.se/ontology#"
+    beliefs = read(
+        tmp_path,
+        f":a :p19 :b . :P19 a <{wikibase}Property> ; <{wikibase}directClaim> :p19 ; <{wikibase}timestamp> 1 .",
+    )
+    assert [beliefs.triple(row)[1] for row in beliefs.rows] == [f"<{EX}p19>"]
+    assert beliefs.accounts
+    assert beliefs.accounts.counts == {"beliefs": 1, "schema": 2, "records": 1}
+
+
 def test_a_predicate_that_is_named_is_evaluated(tmp_path: Path) -> None:
     read(tmp_path, KG)
     beliefs = read_beliefs(tmp_path / "kg.ttl", predicates=[f"{DCT}modified", f"{RDFS}label"])
