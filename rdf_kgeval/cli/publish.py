@@ -86,7 +86,7 @@ def publish(
     options = RecordOptions(
         annotations=chosen_annotations(annotations),
         form=Form(form),
-        base=expand(base) if base else None,
+        base=base,
         dataset=expand(dataset) if dataset else None,
         license=iri_term(expand(license_)) if license_ else None,
         name_annotators=name_annotators,
