@@ -173,9 +173,9 @@ def test_errors_are_closed_between_tries() -> None:
     errors: list[urllib.error.HTTPError] = []
 
     class Spy(Endpoint):
-        def _refusal(self, error: urllib.error.HTTPError) -> Exception:
+        def _refusal(self, error: urllib.error.HTTPError, *, updating: bool) -> Exception:
             errors.append(error)
-            return super()._refusal(error)
+            return super()._refusal(error, updating=updating)
 
     server = FaultyStore(DATA, first(3, faults.status(503)))
     endpoint = Spy(server.url, Credentials(), patient(), transport=server)
