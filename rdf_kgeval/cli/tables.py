@@ -23,7 +23,12 @@ def width() -> int | None:
 
 def print_text(text: str) -> None:
     """Print a text, folded between words on a terminal."""
-    typer.echo("\n".join(folded(text, width() or 80)) if sys.stdout.isatty() else text)
+    _print("\n".join(folded(text, width() or 80)) if sys.stdout.isatty() else text)
+
+
+def _print(text: str) -> None:
+    """Print in the encoding that the user chose; without a file, typer would take UTF-8 in place of ASCII."""
+    typer.echo(text, file=sys.stdout)
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, lists_all: str) -> None:
@@ -37,9 +42,9 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, lists_a
     room = width()
     shown = rows if room is None else rows[:MOST]
     for line in table_lines(header, shown, room):
-        typer.echo(line)
+        _print(line)
     if len(rows) > len(shown):
-        typer.echo(f"{len(rows) - len(shown):,} more: see {lists_all}")
+        _print(f"{len(rows) - len(shown):,} more: see {lists_all}")
 
 
 def table_lines(

@@ -127,10 +127,13 @@ def test_usage_errors_exit_with_2(folder: Path) -> None:
 def test_somebody_else_s_folder_is_not_touched(folder: Path) -> None:
     (folder / "run.partial").mkdir()
     (folder / "run.partial" / "thesis.txt").write_text("years of work")
-    for file in ("kg.ttl", "absent.ttl"):
+    for file, message in (
+        ("kg.ttl", "run.partial is in the way and is not a stopped kgeval's"),
+        ("absent.ttl", "absent.ttl cannot be read"),
+    ):
         failed = kgeval("init", "run", file, cwd=folder)
         assert failed.returncode == 1
-        assert "run.partial is in the way and is not a stopped kgeval's" in failed.stderr
+        assert message in failed.stderr
     assert (folder / "run.partial" / "thesis.txt").read_text() == "years of work"
 
 
