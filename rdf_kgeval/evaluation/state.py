@@ -356,7 +356,8 @@ class State:
             return None
         terms = [part if part.startswith(("<", "_:", '"')) else self._iri(part) for part in parts]
         try:
-            (quad,) = ox.parse(f"{' '.join(filter(None, terms))} .", format=ox.RdfFormat.N_TRIPLES)
+            line = f"{' '.join(filter(None, terms))} ."
+            (quad,) = ox.parse(line.encode(), format=ox.RdfFormat.N_TRIPLES)
         except (SyntaxError, ValueError) as error:
             if text.startswith(("<", "_:")) or None not in terms:
                 raise InputError(f"{printable(text, 200)!r} is not one triple in N-Triples") from error
