@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 .PHONY: test stress coverage fuzz demo docs lint servers
 
 test: $(READY) servers lint
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --dist loadfile
 
 stress: $(READY) servers
 	$(BIN)/pytest -m stress

@@ -46,7 +46,7 @@ def test_evaluate_from_file_to_accuracy(folder: Path) -> None:
     result = json.loads(done.stdout)
     assert set(result) == {
         "accuracy", "interval", "level", "margin", "beliefs", "asked", "inferred", "policy", "estimator",
-        "seed", "stopped", "seconds", "by_predicate",
+        "seed", "stopped", "seconds", "by_predicate", "read", "accounts",
     }  # fmt: skip
     assert (result["accuracy"], result["interval"], result["beliefs"]) == (0.75, None, 8)
     assert result["asked"] + result["inferred"] == 8
@@ -113,7 +113,7 @@ def test_labels_are_a_list_to_repair_from(run: Path) -> None:
     wrong = json.loads(kgeval("labels", run, "--wrong", "--json", cwd=run.parent).stdout)
     assert {row["object"] for row in wrong} == {"<http://example.org/TajMahal>", "<http://example.org/State>"}
     shown = kgeval("estimate", run, "--by", "predicate", cwd=run.parent)
-    assert "http://example.org/cityInState" in shown.stdout
+    assert ":cityInState" in shown.stdout
     assert "cityInState" not in kgeval("estimate", run, cwd=run.parent).stdout
 
 
@@ -148,7 +148,7 @@ def test_plan_compare_and_demo(folder: Path, run: Path) -> None:
     ("options", "message"),
     [
         (("--oracle", "gold.csv", "--policy", "clever"), "there is no policy 'clever'; choose one of"),
-        (("--oracle", "nothing.csv"), "nothing.csv cannot be read: No such file or directory"),
+        (("--oracle", "nothing.csv"), "or a CSV file; there is no file 'nothing.csv'"),
         (("--oracle", "twice.csv"), "twice.csv, line 3: the same triple has another label above"),
         (("--oracle", "short.csv"), "short.csv has no label for <http://example.org/"),
         (("--oracle", "empty.csv"), "empty.csv has no label for <http://example.org/"),
