@@ -136,7 +136,7 @@ def spelled(text: str) -> str:
 @pytest.fixture(scope="module", params=["oxigraph", "virtuoso"])
 def hour(
     request: pytest.FixtureRequest, gazetteer: Gazetteer, tmp_path_factory: pytest.TempPathFactory
-) -> Hour:
+) -> Iterator[Hour]:
     server: Server = request.getfixturevalue(request.param)
     folder = gazetteer.write(tmp_path_factory.mktemp(request.param))
     server.load(gazetteer.turtle().encode(), GRAPH)
@@ -146,7 +146,9 @@ def hour(
     said = run(
         "evaluate", *source, "--oracle", "gold.csv", "--run", "run", *out, *back, cwd=folder, **server.environ
     )
-    return Hour(server, dict(server.environ), folder, "\n".join(said))
+    yield Hour(server, dict(server.environ), folder, "\n".join(said))
+    for graph in (GRAPH, RECORD):
+        server.load(b"", graph)  # the store is other tests', too
 
 
 def test_a_server_is_evaluated_from_the_first_question_to_the_record(
